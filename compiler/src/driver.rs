@@ -51,7 +51,7 @@ pub struct CompiledFunction {
     /// Warnings for the author, such as places that are slow on some target.
     pub warnings: Vec<String>,
     /// Launches that are no chain of stencils with the one before, by name, and why.
-    pub no_chains: Vec<(String, String)>,
+    pub refused_chains: Vec<(String, String)>,
 }
 
 /// The kernel of one launch of a compiled program.
@@ -197,7 +197,7 @@ fn compile_function(
     let scope = if out.targets.cuda { Scope::All } else { Scope::Cpu };
     let fused = pipeline::run(&source, &mut |_, _| ())?;
     let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope)?;
-    let Scheduled { plan, kernels, mut warnings, no_chains } = scheduled;
+    let Scheduled { plan, kernels, mut warnings, refused_chains } = scheduled;
     if cfg!(debug_assertions) {
         warnings.extend(law::excess(&source, &fused)?);
     }
@@ -214,7 +214,7 @@ fn compile_function(
         let program = copies::of_program(&fused);
         warnings.extend(out.kernels[first..].iter().flat_map(|kernel| kernel.excess(program)));
     }
-    out.functions.push(CompiledFunction { source, fused, plan, warnings, no_chains });
+    out.functions.push(CompiledFunction { source, fused, plan, warnings, refused_chains });
     Ok(())
 }
 

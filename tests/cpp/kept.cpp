@@ -60,6 +60,11 @@ static void filters_of_filters() {
     const auto kept = filter(filter(x, [](auto v) { return v != 0; }), [](auto v) { return 12 / v < 4; });
     CHECK(kept.to_host() == whole({4, 6, 12}) && kept.indices().to_host() == whole({0, 3, 5}) && std::int64_t(kept.count()) == 3);
     CHECK(std::int64_t(reduce(kept, 100, add)) == 122);
+    // what is left out is not computed: its quotient would leave a record
+    const gpu_vector<std::int64_t> by{2, 0, 3};
+    const auto quotients = filter(std::make_tuple(12 / by, +by), [](auto, auto d) { return d != 0; });
+    const auto both = [](auto a, auto b) { return std::make_tuple(std::get<0>(a) + std::get<0>(b), std::get<1>(a) + std::get<1>(b)); };
+    CHECK(std::get<0>(eval(reduce(quotients, std::make_tuple(0, 0), both))) == 10);
     CHECK_THROWS(AGPU_ERROR_RECORD, "kept.cpp:" + std::to_string(__LINE__), filter(x, [](auto v) { return 12 / v < 4; }).to_host());
     const std::vector<weighed> host{{1, 5}, {-2, 4}, {3, 1}, {4, 3}};
     const auto heavy = filter(filter(gpu_vector<weighed>(host), [](auto w) { return w.value > 0; }), [](auto w) { return w.weight > 1; });

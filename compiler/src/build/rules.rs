@@ -191,9 +191,9 @@ impl Builder {
         for node in nodes {
             join(&mut params, &self.fact(*node).params);
         }
-        let names = params.iter().take(MOST_NAMES);
+        let names = params.iter().take(MAX_NAMES);
         let mut names: Vec<_> = names.map(|p| self.function.params[*p as usize].name.clone()).collect();
-        if params.len() > MOST_NAMES {
+        if params.len() > MAX_NAMES {
             names.push("..".into());
         }
         names
@@ -239,12 +239,12 @@ impl Builder {
 
 /// The most parameters that the subject of a rule names. What is computed from thousands of
 /// parameters would otherwise have a subject as long.
-const MOST_NAMES: usize = 16;
+const MAX_NAMES: usize = 16;
 
 /// Adds parameters to a list, up to one more than are named.
 fn join(all: &mut Vec<u32>, more: &[u32]) {
     for p in more {
-        if all.len() > MOST_NAMES {
+        if all.len() > MAX_NAMES {
             return;
         }
         if !all.contains(p) {

@@ -28,10 +28,10 @@ use once::{Made, closed};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The most known conditions that are combined to prove one form.
-const MOST_STEPS: u32 = 4;
+const MAX_STEPS: u32 = 4;
 /// The most nodes that are visited for each node of a function: a node is visited once for all
 /// conditions about other indices than its own.
-const MOST_VISITS: usize = 8;
+const MAX_VISITS: usize = 8;
 
 /// Proves reads in all results of a function, with the help of its shape rules.
 pub fn prove_guarded(f: &mut Function, rules: &Equations) {
@@ -50,7 +50,7 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     if leads.is_empty() {
         return;
     }
-    let visits = MOST_VISITS * order.len();
+    let visits = MAX_VISITS * order.len();
     let mut guards = Guards { leads, visits, ..Guards::of(rules, vec![]) };
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value);
@@ -250,7 +250,7 @@ impl<'a> Guards<'a> {
     /// Returns the linear forms of two operands if none of their sums can wrap.
     fn exact(&self, g: &Graph, operands: [NodeId; 2]) -> Option<[Linear; 2]> {
         let forms = operands.map(|n| self.rules.resolve(&Linear::of(g, n)));
-        forms.iter().all(|form| self.is_small(g, form, MOST_STEPS)).then_some(forms)
+        forms.iter().all(|form| self.is_small(g, form, MAX_STEPS)).then_some(forms)
     }
 
     /// Whether a form has small coefficients, and its terms are indices, lengths, extents that are
@@ -325,7 +325,7 @@ impl<'a> Guards<'a> {
     /// Whether a form is not negative where an element at `index` is read: in any case, or where the
     /// current node is needed.
     fn holds(&self, g: &Graph, form: &Linear, index: &[NodeId], here: bool) -> bool {
-        self.follows(g, form, index, if here { &self.conditions } else { &[] }, MOST_STEPS)
+        self.follows(g, form, index, if here { &self.conditions } else { &[] }, MAX_STEPS)
     }
 
     fn follows(&self, g: &Graph, form: &Linear, index: &[NodeId], conditions: &[Linear], steps: u32) -> bool {
@@ -344,7 +344,7 @@ impl<'a> Guards<'a> {
             // a maximum is at least either operand, and at most the greater one; a sum may wrap
             let side = |o: NodeId| {
                 let value = Linear::of(g, o);
-                (is_clamp(g, o) || self.is_small(g, &value, MOST_STEPS))
+                (is_clamp(g, o) || self.is_small(g, &value, MAX_STEPS))
                     && self.follows(g, &without(term, &value), index, conditions, left)
             };
             return if (op == BinaryOp::Max) == (*k > 0) { side(a) || side(b) } else { side(a) && side(b) };

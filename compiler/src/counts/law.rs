@@ -15,7 +15,7 @@ pub const EXTENTS: [i64; 3] = [64, 1024, 16384];
 /// on; what it lists between is a halo that is computed again, or bits beside values.
 const MOST: f64 = 8.0;
 /// The most nodes of a function that is checked: counting takes longer than linear time.
-const MOST_NODES: usize = 2000;
+const MAX_NODES: usize = 2000;
 
 /// Returns the sizes of a function's parameters where every extent is `n`. Scalars of type i64 are
 /// counts.
@@ -42,7 +42,7 @@ const FEW: f64 = 1000.0;
 
 /// Returns what breaks the law, if the launches of `fused` do.
 pub fn excess(source: &Function, fused: &Function) -> Result<Option<String>> {
-    if source.graph.len().max(fused.graph.len()) > MOST_NODES {
+    if source.graph.len().max(fused.graph.len()) > MAX_NODES {
         return Ok(None);
     }
     // a reduction in order computes whole tiles

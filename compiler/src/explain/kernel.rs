@@ -88,7 +88,7 @@ pub fn kernel(
         launches,
         index_space: fused.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
         apart: unit.fused.filter(|p| *p > 0).map(|p| {
-            let no_chain = units.no_chains.get(l.name.as_str()).copied();
+            let no_chain = units.refused_chains.get(l.name.as_str()).copied();
             reason(g, &scope.fused_groups[..p], &launched, no_chain)
         }),
         computes: computes(units, unit, &fused, &body),

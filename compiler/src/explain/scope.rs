@@ -53,7 +53,7 @@ pub struct Copies {
 pub struct Units<'a> {
     compiled: &'a Compiled,
     /// Why launches are no chain with the one before, by name.
-    pub no_chains: HashMap<&'a str, &'a str>,
+    pub refused_chains: HashMap<&'a str, &'a str>,
     pub plan: &'a Plan,
     /// The names of the states of iterations.
     names: HashMap<Place, String>,
@@ -65,14 +65,14 @@ pub struct Units<'a> {
 impl<'a> Units<'a> {
     /// Finds the launches of a function, whose sizes are known to the formulas.
     pub fn of(compiled: &'a Compiled, i: usize, formulas: Formulas) -> Result<Units<'a>> {
-        let CompiledFunction { fused, plan, no_chains, .. } = &compiled.functions[i];
+        let CompiledFunction { fused, plan, refused_chains, .. } = &compiled.functions[i];
         let f = Arc::new(fused.clone());
         let params = 0..f.params.len() as u32;
         let places = params.filter_map(|p| Some((Place::Param(p), f.graph.find(&Op::Param(p))?)));
         let stored = places.collect();
         let mut units = Units {
             compiled,
-            no_chains: no_chains.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect(),
+            refused_chains: refused_chains.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect(),
             plan,
             names: HashMap::default(),
             scopes: Vec::new(),

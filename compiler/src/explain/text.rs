@@ -7,7 +7,7 @@ use crate::schedule::strategy::Strategy;
 use std::fmt::Write;
 
 /// Maximum number of kinds of operations that are listed for a place; the others are only counted.
-const MOST_KINDS: usize = 4;
+const MAX_KINDS: usize = 4;
 
 /// Prints all functions, with an empty line between them.
 pub fn print(r: &Report) -> String {
@@ -182,7 +182,7 @@ fn line(l: &Line) -> String {
         .collect();
     match kinds.len() {
         0 => short(&l.place),
-        1..=MOST_KINDS => format!("{} ({})", short(&l.place), kinds.join(", ")),
+        1..=MAX_KINDS => format!("{} ({})", short(&l.place), kinds.join(", ")),
         _ => format!("{} ({} operations)", short(&l.place), l.operations.values().sum::<u64>()),
     }
 }

@@ -9,7 +9,7 @@
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
 //!    array. Only written arrays and shared memory are updated, by operators whose order is free.
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU kernel.
-//! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end`, `for` or `prefetch`; only
+//! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end` or `for`, and prefetch single lines of arrays; only
 //!    they have shared memory, vector accesses, barriers, shuffles and arrivals. Only kernels with
 //!    clusters have cluster barriers and stores to other blocks.
 //!    Asynchronous copies are from aligned arrays to shared memory. Matrices are loaded from shared words (u32).

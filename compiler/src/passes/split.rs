@@ -21,11 +21,11 @@ use crate::scalar::BinaryOp;
 use rustc_hash::FxHashSet as HashSet;
 
 /// The most scalar operations of a kernel.
-const MOST_OPERATIONS: u64 = 5000;
+const MAX_OPERATIONS: u64 = 5000;
 /// The number of operations that one elementary function counts as.
 const ELEMENTARY: u64 = 30;
 /// The most parameters of a kernel; there is room for 512. An array takes two, and a scalar one.
-const MOST_PARAMETERS: u64 = 300;
+const MAX_PARAMETERS: u64 = 300;
 const OF_ARRAY: u64 = 2;
 
 /// Runs the pass.
@@ -49,7 +49,7 @@ struct Cone {
 
 impl Cone {
     fn is_too_large(self) -> bool {
-        self.operations > MOST_OPERATIONS || self.parameters > MOST_PARAMETERS
+        self.operations > MAX_OPERATIONS || self.parameters > MAX_PARAMETERS
     }
 }
 
@@ -236,7 +236,7 @@ impl Cutter<'_> {
                 }
                 let of = self.cone(x);
                 // operations and parameters are weighted by their limits
-                let size = of.operations * MOST_PARAMETERS / MOST_OPERATIONS + of.parameters;
+                let size = of.operations * MAX_PARAMETERS / MAX_OPERATIONS + of.parameters;
                 if best.is_none_or(|b| b.0 < size) {
                     best = Some((size, x));
                 }

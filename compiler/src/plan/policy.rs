@@ -243,14 +243,14 @@ impl GpuVariant {
     /// the variant, takes an acceptable amount of scratch, and leaves no more there than the kernel behind it joins.
     fn has_acceptable_scratch(&self, extents: &[u64], segment: u64) -> bool {
         // elements of scratch for panels and operands: 256 MiB of f32, kept by the stream, indexed by 31 bits
-        const MOST_SCRATCH: u64 = 1 << 26;
+        const MAX_SCRATCH: u64 = 1 << 26;
         match self.grid {
             Grid::Panels { rows, columns } => {
                 let blocks = self.grid.blocks(extents, segment, self.threads, 1);
-                blocks.saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
+                blocks.saturating_mul(u64::from(rows) * u64::from(columns)) <= MAX_SCRATCH
             }
             Grid::Packs(piece) => {
-                pieces(extents, segment, piece.into()).saturating_mul(WORDS_OF_PIECE) <= MOST_SCRATCH
+                pieces(extents, segment, piece.into()).saturating_mul(WORDS_OF_PIECE) <= MAX_SCRATCH
             }
             // the kernel behind it joins two levels of the tree (semantics 5.1): those of so many tiles
             Grid::Parts(_) => Space { extents, inner_length: segment }.elements() <= (TILE * TILE) as u64,

@@ -25,7 +25,7 @@ use std::fmt::{self, Display, Formatter};
 /// The first line of a section: the version of the format.
 const HEAD: &str = "arraygpu tuning 1";
 /// The most lines of a section.
-const MOST_LINES: usize = 1 << 16;
+const MAX_LINES: usize = 1 << 16;
 
 /// What was measured on one device for one package.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -213,8 +213,8 @@ pub fn parse(text: &str) -> Result<Vec<Section>> {
                 ["package", name, key] => (section.package, section.key) = (name.into(), key.into()),
                 _ => return Err(bad("expected `package NAME KEY`")),
             }
-        } else if section.lines.len() >= MOST_LINES {
-            return Err(bad(&format!("more than {MOST_LINES} choices")));
+        } else if section.lines.len() >= MAX_LINES {
+            return Err(bad(&format!("more than {MAX_LINES} choices")));
         } else {
             section.lines.push(choice(line, note).map_err(|what| bad(&what))?);
         }

@@ -191,7 +191,7 @@ impl Scheduler<'_> {
     /// Notes why a number of groups from the first one on are no chain.
     fn refuse(&mut self, first: usize, refused: Option<(usize, Refusal)>) {
         if let Some((count, why)) = refused {
-            self.no_chains.push((format!("{}_{}", self.name, first + count - 1), why));
+            self.refused_chains.push((format!("{}_{}", self.name, first + count - 1), why));
         }
     }
 

@@ -11,7 +11,7 @@
 //! If the operator is one instruction, its code is emitted once for each bit. Otherwise a loop goes
 //! through the bits, and the operator's code is emitted once.
 
-use super::lower::{Lower, Surroundings, named};
+use super::lower::{Lower, Surroundings, bind};
 use super::nested_loop::joining;
 use super::nested_loop::{Lanes, assign, read};
 use super::reduction::Reduction;
@@ -120,7 +120,7 @@ impl Counters {
             // the bit is loaded or selected once, and then used twice
             let bit: Vec<Expr> = match self.bits {
                 Bits::Straight(_) => bit,
-                _ => bit.into_iter().map(|e| named(l, "bit", e, &mut body)).collect(),
+                _ => bit.into_iter().map(|e| bind(l, "bit", e, &mut body)).collect(),
             };
             let joined = lanes.join(l, &bit, &read(&total), &mut joining)?;
             assign(l, &total, joined, &mut joining);

@@ -7,7 +7,7 @@
 //! computed once, with the condition of the next step, and kept in registers (loop inversion): assemblers
 //! compute it again after the branch.
 
-use super::lower::{Lower, Region, SlowPath, Surroundings, named};
+use super::lower::{Lower, Region, Surroundings, UnlikelyArms, bind};
 use super::nested_loop::{assign, invariant_nodes, reads};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Lambda, NodeId, Op, element_loops};
@@ -32,7 +32,7 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let Op::Loop { step, which, count, init } = &op else { unreachable!("a loop") };
     let count = l.value(*count, r)?.0;
     let mut out = Vec::new();
-    let count = if let Expr::Lit(_) = count { count } else { named(l, "count", count, &mut out) };
+    let count = if let Expr::Lit(_) = count { count } else { bind(l, "count", count, &mut out) };
     let mut states = Vec::new();
     for n in init {
         let start = l.value(*n, r)?.0;
@@ -46,7 +46,7 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     before.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
         // all of it, as of the loop itself
-        l.on_path(SlowPath::default(), |l| before.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
+        l.on_path(UnlikelyArms::default(), |l| before.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
         let (vars, at) = (r.known(), r.at.clone());
         let place = Surroundings { vars: &vars, at: &at };
         l.in_loop(|l| steps(l, step, number.as_ref(), &states, &before, &place))

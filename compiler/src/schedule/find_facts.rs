@@ -39,7 +39,7 @@ impl LaunchContext<'_, '_> {
         if self.facts.nested && fused.items.iter().all(|it| is_store(&self.g, it)) {
             // an element is a loop
             self.facts.segments = segments::of(self, fused).map(Rc::new);
-            self.facts.ragged = segments::of_any_lengths(self, fused).map(Rc::new);
+            self.facts.ragged = segments::find_ragged(self, fused).map(Rc::new);
             let segments = self.facts.segments.clone();
             self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
             self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };

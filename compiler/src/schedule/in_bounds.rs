@@ -23,7 +23,7 @@ const LEAF_BITS: u32 = 40;
 /// Factors that are no constants are tested to be below 2^20, and not negative.
 const FACTOR_BITS: u32 = 20;
 /// Bounds have at most so many bits, so that the sum of two does not wrap around.
-const MOST_BITS: u32 = 62;
+const MAX_BITS: u32 = 62;
 
 /// An index, and its first and last value.
 #[derive(Clone, Copy)]
@@ -242,7 +242,7 @@ impl Walk<'_, '_, '_> {
                     _ => return None,
                 };
                 let (least, greatest) = (self.binary(op, a.least, first), self.binary(op, a.greatest, last));
-                (bits <= MOST_BITS).then_some(Bounds { least, greatest, bits })
+                (bits <= MAX_BITS).then_some(Bounds { least, greatest, bits })
             }
             Op::Select(_, a, b) => {
                 let (a, b) = (self.bounds(a)?, self.bounds(b)?);
@@ -271,7 +271,7 @@ impl Walk<'_, '_, '_> {
         let ends = [a.least, a.greatest].map(|n| self.binary(BinaryOp::Mul, n, factor));
         let [least, greatest] = if literal.is_some_and(|c| c < 0) { [ends[1], ends[0]] } else { ends };
         let bits = a.bits + own;
-        (bits <= MOST_BITS).then_some(Bounds { least, greatest, bits })
+        (bits <= MAX_BITS).then_some(Bounds { least, greatest, bits })
     }
 
     /// The bounds of a quotient or remainder of an index that is not negative.

@@ -46,7 +46,7 @@ impl InOrder {
         let (var, place) = l.g.fresh_var(Ty::I64);
         let (_, index) = l.g.fresh_var(Ty::I64);
         let elements = r.elements(l, place);
-        let known = Place::of(&mut l.g, place)?;
+        let known = InOrderForm::of(&mut l.g, place)?;
         let mut first: Option<Linear> = None;
         let mut in_order = |g: &mut Graph, n: NodeId| {
             let rest = is_i64(g, n).then(|| known.rest(&Linear::of(g, n))).flatten();
@@ -88,19 +88,19 @@ fn ignores_absent(l: &mut LaunchContext, r: &Reduction, flag: usize) -> bool {
 }
 
 /// The parts of an element's index that depend on its place.
-struct Place {
+struct InOrderForm {
     form: Linear,
 }
 
-impl Place {
+impl InOrderForm {
     /// Returns the linear form of the index of the element at a place of a tile.
-    fn of(g: &mut Graph, place: NodeId) -> Option<Place> {
+    fn of(g: &mut Graph, place: NodeId) -> Option<InOrderForm> {
         let [size, columns] = [TILE, COLUMNS].map(|n| g.lit(Lit::i64(n)));
         let inside = g.find(&Op::Binary(BinaryOp::Rem, place, size))?;
         let column = g.find(&Op::Binary(BinaryOp::Rem, inside, columns))?;
         let row = g.find(&Op::Binary(BinaryOp::Div, inside, columns))?;
         let terms = [(place, 1), (inside, -1), (column, TILE / COLUMNS), (row, 1)].into();
-        Some(Place { form: Linear { constant: 0, terms } })
+        Some(InOrderForm { form: Linear { constant: 0, terms } })
     }
 
     /// Returns what an index has beside that of the place, if it has that.

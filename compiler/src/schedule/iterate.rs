@@ -178,9 +178,10 @@ impl Scheduler<'_> {
     /// Returns the plan of a function that this function's plan repeats, and adds its kernels to
     /// this function's kernels.
     fn called(&mut self, f: &Function, name: String, kernel: u32, role: Role) -> Result<Plan> {
-        let Scheduled { plan, kernels, warnings, no_chains } = scheduled(f, name, kernel, self.scope, role)?;
+        let Scheduled { plan, kernels, warnings, refused_chains } =
+            scheduled(f, name, kernel, self.scope, role)?;
         self.kernels.extend(kernels);
-        self.no_chains.extend(no_chains);
+        self.refused_chains.extend(refused_chains);
         let called = format!("{}, a step of its iteration", self.f.name);
         self.warnings.extend(warnings.into_iter().map(|w| w.replace(&f.name, &called)));
         Ok(plan)

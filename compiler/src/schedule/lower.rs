@@ -17,7 +17,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use builder::bind;
+use builder::bind_node;
 pub use builder::{KernelBuilder, Target};
 pub(super) use launch::Arm;
 pub use launch::{ArrayUse, LaunchContext, Operand, Signature};
@@ -25,17 +25,17 @@ pub(super) use region::Region;
 pub use region::Surroundings;
 use region::Uses;
 use rustc_hash::FxHashSet as HashSet;
-pub use scope::{ElementScope, Loaded, ShortRow, SlowPath};
+pub use scope::{ElementScope, Loaded, ShortRow, UnlikelyArms};
 
 /// Greatest depth of an expression. A deeper one is bound to a register, because C compilers limit
 /// the nesting and people cannot read it.
 const MAX_DEPTH: u32 = 10;
 
 /// The kernels of a launch may contain this many operations on a target, plus
-/// [`MOST_OF_EACH`] for each node of the function's graph. A launch at this limit takes the
+/// [`MAX_OF_EACH`] for each node of the function's graph. A launch at this limit takes the
 /// compiler about a second, and some megabytes of text.
-const MOST_WRITTEN: usize = 30_000;
-const MOST_OF_EACH: usize = 20;
+const MAX_WRITTEN: usize = 30_000;
+const MAX_OF_EACH: usize = 20;
 
 /// The lowering of one variant of a launch's kernel.
 pub struct Lower<'c, 's, 'a> {
@@ -89,7 +89,8 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         r.set_conditions(&self.launch.g, conditions);
         let mut value = |n: NodeId| {
             let e = self.value(n, &mut r)?.0;
-            let bound = if in_turn { bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out) } else { e };
+            let bound =
+                if in_turn { bind_node(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out) } else { e };
             Ok(bound)
         };
         let values: Result<Vec<_>> = roots.iter().map(|n| value(*n)).collect();
@@ -155,7 +156,7 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
 }
 
 /// Emits a `let` that binds the expression to a new register, and returns the register's value.
-pub fn named(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+pub fn bind(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     let ty = l.k_ty(&e);
     let r = l.k.reg(name, ty);
     out.push(Stmt::Let(r, e, Default::default()));
@@ -213,7 +214,7 @@ impl Lower<'_, '_, '_> {
 
     /// Generates code of a fast path or a slow path, and returns the conditions that the path has
     /// collected as well.
-    pub fn on_path<R>(&mut self, path: SlowPath, code: impl FnOnce(&mut Self) -> R) -> (R, SlowPath) {
+    pub fn on_path<R>(&mut self, path: UnlikelyArms, code: impl FnOnce(&mut Self) -> R) -> (R, UnlikelyArms) {
         let before = std::mem::replace(&mut self.scope.path, path);
         let made = code(self);
         (made, std::mem::replace(&mut self.scope.path, before))
@@ -223,7 +224,7 @@ impl Lower<'_, '_, '_> {
     /// code is a fast path and leaves unlikely arms out.
     pub fn in_loop<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
         self.scope.depth += 1;
-        let (made, _) = self.on_path(SlowPath::default(), code);
+        let (made, _) = self.on_path(UnlikelyArms::default(), code);
         self.scope.depth -= 1;
         made
     }

@@ -103,7 +103,7 @@ pub struct Scheduled {
     /// Warnings for the author of the program.
     pub warnings: Vec<String>,
     /// Launches that are no chain with the one before, by name, and why.
-    pub no_chains: Vec<(String, String)>,
+    pub refused_chains: Vec<(String, String)>,
 }
 
 /// Schedules a function in fused form for the targets in `scope`; one plan serves CPUs and GPUs.
@@ -147,7 +147,7 @@ fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: 
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
         refusal: None,
-        no_chains: Vec::new(),
+        refused_chains: Vec::new(),
         size: CodeSize::default(),
         by_stages: stencil_chain::by_stages(f)?,
     };
@@ -186,7 +186,7 @@ fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: 
     }
     s.free();
     s.plan.host = s.host.into_list();
-    Ok(Scheduled { plan: s.plan, kernels: s.kernels, warnings: s.warnings, no_chains: s.no_chains })
+    Ok(Scheduled { plan: s.plan, kernels: s.kernels, warnings: s.warnings, refused_chains: s.refused_chains })
 }
 
 impl Scheduler<'_> {

@@ -15,7 +15,7 @@ mod tree;
 use super::element::element;
 use super::folds::Fold;
 use super::lower::Surroundings;
-use super::lower::{LaunchContext, Lower, Region, SlowPath, named};
+use super::lower::{LaunchContext, Lower, Region, UnlikelyArms, bind};
 use super::reduction::Reduction;
 use super::{cpu, error_records, in_bounds, order_free, slots};
 use crate::core::index_space::exists_inside_only;
@@ -175,7 +175,7 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     nodes.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
         // all of it, as of the loop itself: the conditions of a fast path are not those of a loop's values
-        l.on_path(SlowPath::default(), |l| nodes.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
+        l.on_path(UnlikelyArms::default(), |l| nodes.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
         let vars: Vec<(NodeId, Expr)> = r.known();
         let at = r.at.clone();
         let (place, mut out) = (Surroundings { vars: &vars, at: &at }, Vec::new());
@@ -280,7 +280,7 @@ fn panels(
     let nothing = Expr::Lit(Lit::no_sum(ty));
     let [sum, acc] = ["sum", "acc"].map(|name| l.k.reg(name, ty));
     let [first, k] = ["first", "k"].map(|name| l.k.reg(name, Ty::I64));
-    let count = named(l, "count", count, out);
+    let count = bind(l, "count", count, out);
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
     let (_, before) = l.launch.g.fresh_var(ty);
     let [a, b] = factors.map(|f| element(&mut l.launch.g, f, index));
@@ -330,7 +330,7 @@ fn reduce(
         result.push(reg);
     }
     let needed: Vec<Reg> = nodes.iter().map(|n| result[tuples::which(&l.launch.g, *n)]).collect();
-    let count = named(l, "count", count, out);
+    let count = bind(l, "count", count, out);
     let join = &mut joining(&r, place);
     let general = r.is_general(l.launch) || l.scope.depth > 1;
     let mut lanes = Lanes::of(&r, join, general);
@@ -352,7 +352,7 @@ fn reduce(
         }
         if by_loops {
             return level(l, lanes, left, out, &mut |l, _, at, column, out| {
-                let at = named(l, "i", base.clone().plus(at), out);
+                let at = bind(l, "i", base.clone().plus(at), out);
                 let elements = r.values_at(l, place, at, out)?;
                 let set = |at: usize, e| Stmt::Assign(column.acc[at], e);
                 r.go_on(l, place, elements, &column.is_first, read(&column.acc), &set, out)
@@ -360,7 +360,7 @@ fn reduce(
         }
         columns(l, lanes, left, out, &mut |l, i, acc, out| {
             let at = base.clone().plus(i);
-            let at = named(l, "i", at, out);
+            let at = bind(l, "i", at, out);
             let (_, index) = l.launch.g.fresh_var(Ty::I64);
             let mut vars = place.vars.to_vec();
             vars.push((index, at));

@@ -2,7 +2,7 @@
 
 use super::element::canonical;
 use super::items::Item;
-use super::lower::{Lower, named as bind};
+use super::lower::{Lower, bind};
 use super::put::Put;
 use crate::kernel::{Expr, Stmt};
 

@@ -40,7 +40,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 /// The most groups that one launch computes.
-pub(super) const MOST_GROUPS: usize = 8;
+pub(super) const MAX_GROUPS: usize = 8;
 
 /// Returns the number of groups from the first one on that may go over the same rows or columns, as far as
 /// the index spaces tell: at least 2. `scalars` are the scalar results of each group.
@@ -58,7 +58,7 @@ pub fn chain(g: &Graph, along: Along, all: &[FusedGroup], scalars: &[Vec<u32>]) 
     };
     let stores = |fused: &FusedGroup| fused.items.iter().all(|it| is_store(g, it));
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && stores(of.0) && of_rows(of.0);
-    let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
+    let count = all.iter().zip(scalars).take(MAX_GROUPS).take_while(belongs).count();
     (count > 1).then_some(count)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn may_share(fused: &FusedGroup, scalars: &[u32]) -> bool {
 /// Returns the index space of the rows: that of the first group with a reduction of rows.
 fn domain<'a>(g: &Graph, all: &'a [FusedGroup]) -> Option<&'a [NodeId]> {
     let has_reductions = |fused: &&FusedGroup| fused.items.iter().any(|it| groups::is_nested(g, it));
-    all.iter().take(MOST_GROUPS).find(has_reductions).map(|fused| &fused.domain[..])
+    all.iter().take(MAX_GROUPS).find(has_reductions).map(|fused| &fused.domain[..])
 }
 
 /// Returns the group of a launch that computes all groups of a chain: its items are the results, what is

@@ -17,7 +17,7 @@ use super::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
+use super::resident_segments::{MAX_GROUPS, may_share, recomputed};
 use super::{segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::{Graph, NodeId, Op, tuples};
@@ -31,7 +31,7 @@ use std::rc::Rc;
 pub fn chain(all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let domain = &all.first()?.domain;
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && of.0.domain == *domain;
-    let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
+    let count = all.iter().zip(scalars).take(MAX_GROUPS).take_while(belongs).count();
     (domain.len() == 1 && count > 1).then_some(count)
 }
 

@@ -18,7 +18,7 @@ use super::facts::{ResidentSegments, RowsAndColumns, Segments, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::resident_segments::{MOST_GROUPS, may_share};
+use super::resident_segments::{MAX_GROUPS, may_share};
 use super::{segments, work};
 use crate::core::{Graph, NodeId, Op};
 use rustc_hash::FxHashSet as HashSet;
@@ -32,7 +32,7 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
         fused.domain.len() == 1 && fused.items.iter().all(|it| is_store(g, it) && groups::is_nested(g, it))
     };
     let may = |at: usize| may_share(&all[at], &scalars[at]) && reduces(&all[at]);
-    let most = all.len().min(MOST_GROUPS);
+    let most = all.len().min(MAX_GROUPS);
     let count = (0..most).take_while(|at| may(*at) && all[*at].domain == *rows).count();
     // a square matrix has the same extent along both axes
     match count {

@@ -1,6 +1,6 @@
 //! The operator of a scan, as code.
 
-use super::lower::{Lower, Surroundings, named};
+use super::lower::{Lower, Surroundings, bind};
 use super::scans::Scan;
 use crate::core::NodeId;
 use crate::error::Result;
@@ -24,7 +24,7 @@ impl Operator {
     pub fn join(&self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let known: Vec<(NodeId, Expr)> = self.vars.iter().copied().zip(a.iter().chain(b).cloned()).collect();
         let values = Surroundings::NONE.values(l, &known, &self.roots, out)?;
-        Ok(values.into_iter().map(|e| named(l, "joined", e, out)).collect())
+        Ok(values.into_iter().map(|e| bind(l, "joined", e, out)).collect())
     }
 
     /// Writes the join of a value that may be missing with the one after it.
@@ -37,6 +37,6 @@ impl Operator {
     ) -> Result<Vec<Expr>> {
         let both = self.join(l, a, b, out)?;
         let chosen = both.into_iter().zip(b).map(|(both, b)| is_there.clone().select(both, b.clone()));
-        Ok(chosen.map(|e| named(l, "joined", e, out)).collect())
+        Ok(chosen.map(|e| bind(l, "joined", e, out)).collect())
     }
 }

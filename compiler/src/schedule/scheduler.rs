@@ -85,7 +85,7 @@ pub struct Scheduler<'a> {
     /// Why the groups that were tried last are no chain of stencils.
     pub(super) refusal: Option<Refusal>,
     /// The launches that are no chain with the one before, and why.
-    pub(super) no_chains: Vec<(String, Refusal)>,
+    pub(super) refused_chains: Vec<(String, Refusal)>,
     /// The size of the function's code so far.
     pub(super) size: CodeSize,
 }

@@ -78,7 +78,7 @@ pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> O
 }
 
 /// Returns the fused group as reductions of parts of vectors whose lengths are data, or `None` if it is none.
-pub fn of_any_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
+pub fn find_ragged(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     if fused.domain.len() != 1 || fused.items.iter().any(|it| l.may_record_inside(it.node)) {
         return None;
     }

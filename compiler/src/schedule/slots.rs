@@ -22,7 +22,7 @@
 //! level above.
 
 use super::counter::is;
-use super::lower::{Lower, Surroundings, named};
+use super::lower::{Lower, Surroundings, bind};
 use super::nested_loop::joining;
 use super::nested_loop::rows;
 use super::reduction::{Reduction, tiles};
@@ -52,18 +52,18 @@ pub fn reduce(
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let slots = Slots::new(l, r.types[0], start, out);
-    let count = named(l, "count", count, out);
-    let of_sequence = named(l, "tiles", tiles(count.clone()), out);
-    let groups = named(l, "groups", tiles(of_sequence.clone()), out);
+    let count = bind(l, "count", count, out);
+    let of_sequence = bind(l, "tiles", tiles(count.clone()), out);
+    let groups = bind(l, "groups", tiles(of_sequence.clone()), out);
     let all = Path { joins: Expr::int(1 << (LEVELS * OF_LEVEL)), passes: Expr::int(0) };
     level(l, 2, &all, groups, out, &mut |l, group, path, out| {
-        let first = named(l, "first", group.times(Expr::int(TILE)), out);
+        let first = bind(l, "first", group.times(Expr::int(TILE)), out);
         let left = left_of(l, &of_sequence, &first, out);
         level(l, 1, path, left, out, &mut |l, tile, path, out| {
-            let first = named(l, "first", first.clone().plus(tile).times(Expr::int(TILE)), out);
+            let first = bind(l, "first", first.clone().plus(tile).times(Expr::int(TILE)), out);
             let left = left_of(l, &count, &first, out);
             level(l, 0, path, left, out, &mut |l, at, path, out| {
-                let at = named(l, "i", first.clone().plus(at), out);
+                let at = bind(l, "i", first.clone().plus(at), out);
                 let value = element(l, at, out)?;
                 slots.pass_on(l, r, place, path, value, out)
             })
@@ -73,7 +73,7 @@ pub fn reduce(
 }
 
 fn left_of(l: &mut Lower, all: &Expr, first: &Expr, out: &mut Vec<Stmt>) -> Expr {
-    named(l, "left", all.clone().minus(first.clone()).min(Expr::int(TILE)), out)
+    bind(l, "left", all.clone().minus(first.clone()).min(Expr::int(TILE)), out)
 }
 
 /// Two masks (i64) with a bit for each slot: which slots an element joins, and which it passes on
@@ -96,9 +96,9 @@ fn level(
     leaf: &mut Leaf,
 ) -> Result<()> {
     let [c, row] = ["c", "row"].map(|name| l.k.reg(name, Ty::I64));
-    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let (mut column, mut body) = (Vec::new(), Vec::new());
-    let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut column);
+    let rows = bind(l, "rows", rows(&count, &Expr::Reg(c)), &mut column);
     let equal = |a: Expr, b: Expr| Expr::binary(BinaryOp::Eq, a, b);
     let next = |of: Reg| Expr::Reg(of).plus(Expr::int(1));
     let (is_last_row, is_last) = (equal(next(row), rows.clone()), equal(next(c), width.clone()));
@@ -112,11 +112,11 @@ fn level(
     let passed = is_last.select(Expr::int(COLUMNS - 1), Expr::Reg(c));
     let passes = is_last_row.select(mask(Expr::int(1), passed), Expr::int(0));
     let path = Path {
-        joins: named(l, "joins", or(path.joins.clone(), here(joins)), &mut body),
-        passes: named(l, "passes", or(path.passes.clone(), here(passes)), &mut body),
+        joins: bind(l, "joins", or(path.joins.clone(), here(joins)), &mut body),
+        passes: bind(l, "passes", or(path.passes.clone(), here(passes)), &mut body),
     };
     let at = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-    let at = named(l, "at", at, &mut body);
+    let at = bind(l, "at", at, &mut body);
     leaf(l, at, &path, &mut body)?;
     column.push(Stmt::Seq(row, Expr::int(0), rows, body));
     out.push(Stmt::Seq(c, Expr::int(0), width, column));
@@ -186,7 +186,7 @@ impl Slots {
         let value = l.k.reg("value", r.types[0]);
         let (p, passing) = (l.k.reg("p", Ty::I64), l.k.reg("passing", Ty::Bool));
         let (mut body, mut joined, mut stays) = (Vec::new(), Vec::new(), Vec::new());
-        let slot = named(l, "slot", self.get(p), &mut joined);
+        let slot = bind(l, "slot", self.get(p), &mut joined);
         let e = joining(r, place)(l, 0, &[slot], &[Expr::Reg(value)], &mut joined)?.remove(0);
         joined.push(Stmt::Assign(value, e));
         body.push(Stmt::If(bit(&path.joins, p), joined, vec![]));

@@ -7,7 +7,7 @@
 //! these conditions holds, or if the kernel has no such test, the slow path computes the arm: in a
 //! branch if the arm is expensive, else unconditionally, as an ordinary operand.
 
-use super::lower::{Arm, LaunchContext, Lower, Region, SlowPath};
+use super::lower::{Arm, LaunchContext, Lower, Region, UnlikelyArms};
 use super::unlikely::arms;
 use super::work;
 use crate::core::graph::marks::Visited;
@@ -49,25 +49,25 @@ pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(Expr, u32)>> {
     let Some((condition, _, likely)) = arms(&l.launch.g, n) else { return Ok(None) };
     match &mut l.scope.path {
-        SlowPath::Skip(assumed) => {
+        UnlikelyArms::Skip(assumed) => {
             assumed.insert(condition);
             return l.value(likely, r).map(Some);
         }
-        SlowPath::Flag(any, _) => {
+        UnlikelyArms::Flag(any, _) => {
             let any = *any;
             note(l, any, condition, r)?;
             return l.value(likely, r).map(Some);
         }
-        SlowPath::Compute(_) => {}
+        UnlikelyArms::Compute(_) => {}
     }
-    if !arm(l.launch, n).is_dear {
+    if !arm(l.launch, n).is_expensive {
         return Ok(None);
     }
     let group = together(l.launch, n, condition, r);
     if group.iter().any(|m| leaves_record(l.launch, *m, r)) {
         return Ok(None);
     }
-    l.scope.path = SlowPath::Compute(true);
+    l.scope.path = UnlikelyArms::Compute(true);
     // the likely arms are computed before the branch, so that the branch can use their values
     let when = l.value(condition, r)?.0;
     let mut vars = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
 /// same divisor have some in common. A disjunction is split into its comparisons, each of which is then one
 /// instruction.
 fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()> {
-    if let SlowPath::Flag(_, seen) = &mut l.scope.path
+    if let UnlikelyArms::Flag(_, seen) = &mut l.scope.path
         && !seen.insert(condition)
     {
         return Ok(());
@@ -126,7 +126,7 @@ fn arm<'l>(l: &'l mut LaunchContext, n: NodeId) -> &'l Arm {
         let Some((_, unlikely, likely)) = arms(g, n) else { return Arm::default() };
         let own = own(g, unlikely, likely);
         Arm {
-            is_dear: own.iter().map(|m| work::of_node(g.op(*m))).sum::<u32>() > EXPENSIVE,
+            is_expensive: own.iter().map(|m| work::of_node(g.op(*m))).sum::<u32>() > EXPENSIVE,
             records: own.into_iter().filter(|m| g.op(*m).may_record(g)).collect(),
         }
     })

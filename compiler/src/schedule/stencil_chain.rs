@@ -24,7 +24,7 @@ use super::facts::{Accesses, BeyondEdges, ChainStage, StencilChain};
 use super::groups::{self, FusedGroup, is_store};
 use super::lower::LaunchContext;
 use super::lower::{Loaded, Lower};
-use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
+use super::resident_segments::{MAX_GROUPS, may_share, recomputed};
 use super::scheduler::Refusal;
 use super::stencil;
 use super::work;
@@ -38,7 +38,7 @@ use std::rc::Rc;
 
 /// The most operations of an element beyond an edge, which computes all that it needs from what is in memory. They
 /// are counted before the element is made: each stage multiplies them by its reads.
-const MOST_BEYOND: u32 = 2000;
+const MAX_BEYOND: u32 = 2000;
 
 /// Returns the number of groups from the first one on that store matrices element by element: at least 2.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
@@ -46,7 +46,7 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
         fused.domain.len() == 2 && fused.items.iter().all(|it| is_store(g, it) && !groups::is_nested(g, it))
     };
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && stores(of.0);
-    let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
+    let count = all.iter().zip(scalars).take(MAX_GROUPS).take_while(belongs).count();
     (count > 1).then_some(count)
 }
 
@@ -107,7 +107,7 @@ pub fn stages(g: &Graph, by_stages: &[FusedGroup], fused: &FusedGroup) -> Vec<Fu
         }
     }
     let is_stage = |fused: &FusedGroup| fused.domain.len() == 2 && may_share(fused, &[]);
-    if chain.len() <= MOST_GROUPS && chain.iter().all(is_stage) { chain } else { Vec::new() }
+    if chain.len() <= MAX_GROUPS && chain.iter().all(is_stage) { chain } else { Vec::new() }
 }
 
 impl LaunchContext<'_, '_> {
@@ -163,7 +163,7 @@ impl LaunchContext<'_, '_> {
             let operations = of_reads.fold(own, u32::saturating_add);
             // of the last stage nothing is computed from memory if tiles tell what is at the edges
             let is_expanded = at + 1 < chain.len() || has_edges;
-            if is_expanded && operations > MOST_BEYOND {
+            if is_expanded && operations > MAX_BEYOND {
                 return Err(too_many_beyond(&self.g, fused.items[0].node));
             }
             for it in fused.items.iter().filter(|_| is_expanded) {
@@ -299,7 +299,7 @@ fn agreed(
 fn too_many_beyond(g: &Graph, n: NodeId) -> Refusal {
     let line = of_line(g, n);
     format!(
-        "an element beyond the edges{line} takes more than {MOST_BEYOND} operations, from what is in memory"
+        "an element beyond the edges{line} takes more than {MAX_BEYOND} operations, from what is in memory"
     )
 }
 
@@ -339,7 +339,7 @@ impl Beyond {
             }
         };
         let operations: u32 = l.g.reachable([value]).iter().map(|n| work::of_node(l.g.op(*n))).sum();
-        (operations <= MOST_BEYOND).then_some(BeyondEdges { at, value, operations, is_plain })
+        (operations <= MAX_BEYOND).then_some(BeyondEdges { at, value, operations, is_plain })
     }
 }
 

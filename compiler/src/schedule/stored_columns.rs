@@ -19,7 +19,7 @@ use super::facts::{Accesses, StoredColumns, Strips};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
+use super::resident_segments::{MAX_GROUPS, may_share, recomputed};
 use super::{segments, work};
 use crate::core::{Graph, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
@@ -31,11 +31,11 @@ use std::rc::Rc;
 /// index spaces tell: at least 2. `scalars` are the scalar results of each group.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let reduces = |fused: &&FusedGroup| reduces(g, fused);
-    let columns = &all.iter().take(MOST_GROUPS).find(reduces)?.domain;
+    let columns = &all.iter().take(MAX_GROUPS).find(reduces)?.domain;
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| {
         may_share(of.0, of.1) && (of.0.domain == *columns && reduces(&of.0) || stores(g, of.0, columns))
     };
-    let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
+    let count = all.iter().zip(scalars).take(MAX_GROUPS).take_while(belongs).count();
     all[..count].iter().any(|fused| stores(g, fused, columns)).then_some(count)
 }
 

@@ -6,7 +6,7 @@ use arraygpu_compiler::driver::{Compiled, GpuCode};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
-use arraygpu_suite::gpu::{Failure, How, Layout, call};
+use arraygpu_suite::gpu::{Failure, How, Layout, Runs, call};
 use arraygpu_suite::mutants;
 use arraygpu_suite::rng::{Rng, seeds_of_today};
 use arraygpu_suite::row_chains;
@@ -165,7 +165,7 @@ fn check(c: &Compiled, args: &[Value], length: usize, what: &str) -> Vec<String>
     let variants = variants(c);
     // long rows take the interpreter long
     let is_long = length > 600;
-    let mut kept = Vec::new();
+    let (mut kept, mut runs) = (Vec::new(), Runs::default());
     let few = if is_long { variants.len() - 1 } else { 0 };
     for version in variants[few..].iter().copied().map(Some).chain([None]) {
         for layout in Layout::ALL {
@@ -174,6 +174,9 @@ fn check(c: &Compiled, args: &[Value], length: usize, what: &str) -> Vec<String>
                 continue;
             }
             let how = How { layout, version, span: 1, order: Order::Random(7) };
+            if !runs.is_new(c, 0, args, how) {
+                continue;
+            }
             let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
             assert!(found.results == wanted, "{what}, {how:?}, {:?}", found.entries);
             kept.extend(found.entries.into_iter().filter(|e| e.contains("_rows")));

@@ -1,6 +1,6 @@
 //! The parameters of an entry, in the order of docs/c-abi.md.
 //!
-//! More than [`MOST_DECLARED`] are declared as one, an array of as many bytes: a launch hands the same bytes to either
+//! More than [`MAX_DECLARED`] are declared as one, an array of as many bytes: a launch hands the same bytes to either
 //! form. Their declarations would be a fifth of the text of a kernel that does little with each array.
 
 use crate::kernel::Kernel;
@@ -13,7 +13,7 @@ pub(super) fn ascii(text: &str) -> impl Iterator<Item = char> {
 }
 
 /// The most parameters that are declared one by one.
-const MOST_DECLARED: usize = 64;
+const MAX_DECLARED: usize = 64;
 
 /// The bytes of a parameter.
 const BYTES: usize = 8;
@@ -54,7 +54,7 @@ pub(super) struct Params {
 impl Params {
     /// Whether the parameters are declared as one.
     pub(super) fn is_one(&self) -> bool {
-        self.list.len() > MOST_DECLARED
+        self.list.len() > MAX_DECLARED
     }
 
     /// Returns the declarations of all parameters.

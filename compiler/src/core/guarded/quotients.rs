@@ -37,7 +37,7 @@ impl Guards<'_> {
         let form = self.rules.resolve(&Linear::of(g, d));
         let one = Linear { constant: 1, ..Linear::default() };
         self.cofactors(g, d, index).next().is_some()
-            || self.is_small(g, &form, super::MOST_STEPS) && self.holds(g, &form.minus(&one), index, true)
+            || self.is_small(g, &form, super::MAX_STEPS) && self.holds(g, &form.minus(&one), index, true)
     }
 
     /// Returns the extents `m * d` of the indices that `index` depends on, each with its m. Lengths

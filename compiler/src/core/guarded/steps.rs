@@ -1,7 +1,7 @@
 //! Reads in the steps of an element's loop.
 
 use super::once::closed;
-use super::{Guards, MOST_STEPS};
+use super::{Guards, MAX_STEPS};
 use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId, Op, element_loops};
 
@@ -15,7 +15,7 @@ impl Guards<'_> {
         }
         let (outer, before) = (self.indices.len(), self.conditions.len());
         // a count that is data may be so large that sums wrap
-        let is_bounded = self.is_small(g, &self.rules.resolve(&Linear::of(g, count)), MOST_STEPS);
+        let is_bounded = self.is_small(g, &self.rules.resolve(&Linear::of(g, count)), MAX_STEPS);
         let (vars, body) = self.opened(g, step, &[count]);
         if is_bounded {
             self.indices.push((vars[0].1, count, outer));

@@ -100,7 +100,7 @@ struct Body {
 }
 
 /// The most elements of a table along each axis.
-const MOST_OF_TABLE: i64 = COLUMNS;
+const MAX_OF_TABLE: i64 = COLUMNS;
 /// The number of indices of an element.
 const OF_ELEMENT: usize = 3;
 
@@ -236,7 +236,7 @@ impl Demand {
         let is_table = match self.g.op(n) {
             Op::Generate(extents, _) => {
                 let few =
-                    |n: &NodeId| self.g.as_lit(*n).and_then(Lit::as_int).is_some_and(|n| n <= MOST_OF_TABLE);
+                    |n: &NodeId| self.g.as_lit(*n).and_then(Lit::as_int).is_some_and(|n| n <= MAX_OF_TABLE);
                 extents.iter().all(few)
             }
             Op::Map(..) => false,

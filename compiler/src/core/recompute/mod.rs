@@ -38,9 +38,9 @@ const ROUND_TRIP: f64 = 60.0;
 const READ_AGAIN: f64 = 15.0;
 /// The most elements of other arrays that one element may need. Beyond this the array that costs
 /// most is stored, whatever it costs to store.
-const MOST_ELEMENTS: usize = 2_000;
+const MAX_ELEMENTS: usize = 2_000;
 /// The most arrays that are compared before one of them is stored.
-const MOST_CANDIDATES: usize = 16;
+const MAX_CANDIDATES: usize = 16;
 
 /// The arrays that are stored.
 #[derive(Default)]
@@ -222,7 +222,7 @@ impl Decide {
     fn alone(&mut self, array: NodeId) {
         while self.demand.joins_places(array) {
             let places = self.demand.places(&[array]);
-            let is_full = places.len() > MOST_ELEMENTS || self.demand.is_too_much(array, &places);
+            let is_full = places.len() > MAX_ELEMENTS || self.demand.is_too_much(array, &places);
             let more = |this: &mut Self, x: NodeId| match x == array {
                 true => 0.0,
                 false => this.demand.reuse_of(x, &places) - 1.0,
@@ -357,9 +357,9 @@ impl Decide {
                 found.push((again, x));
             }
         }
-        if found.len() > MOST_CANDIDATES {
+        if found.len() > MAX_CANDIDATES {
             found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            found.truncate(MOST_CANDIDATES);
+            found.truncate(MAX_CANDIDATES);
         }
         let left = |(_, x): (f64, NodeId)| {
             let own = self.demand.cost_within(x, places);

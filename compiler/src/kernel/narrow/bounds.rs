@@ -9,9 +9,9 @@ use crate::scalar::{BinaryOp, Ty};
 const MOST: i64 = i32::MAX as i64;
 /// The greatest index or extent of the index space. The launch policy promises less
 /// (`plan::policy::NARROW`), because threads of the last block compute indices behind the end.
-const MOST_INDEX: i64 = (1 << 31) - (1 << 19);
+const MAX_INDEX: i64 = (1 << 31) - (1 << 19);
 /// The greatest number of threads of a block.
-const MOST_THREADS: i64 = 1024;
+const MAX_THREADS: i64 = 1024;
 
 /// The bounds of registers and of scalar parameters.
 pub struct Bounds {
@@ -25,8 +25,8 @@ impl Bounds {
         let mut bounds = Bounds { registers: vec![None; k.regs.len()], ins: vec![None; k.ins.len()] };
         for e in std::mem::take(&mut k.in_space) {
             match e {
-                Expr::Reg(r) => bounds.set(r, MOST_INDEX),
-                Expr::In(i) => bounds.ins[i as usize] = Some(MOST_INDEX),
+                Expr::Reg(r) => bounds.set(r, MAX_INDEX),
+                Expr::In(i) => bounds.ins[i as usize] = Some(MAX_INDEX),
                 _ => {}
             }
         }
@@ -58,7 +58,7 @@ impl Bounds {
             Expr::Lit(l) if matches!(l.ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) => l.as_int()?,
             Expr::Reg(r) => self.registers.get(r.0 as usize).copied().flatten()?,
             Expr::In(i) => self.ins.get(*i as usize).copied().flatten()?,
-            Expr::Place(Gpu::Thread) => MOST_THREADS - 1,
+            Expr::Place(Gpu::Thread) => MAX_THREADS - 1,
             Expr::Cast(Ty::I64 | Ty::I32 | Ty::U32, a) => self.most(a)?,
             Expr::Select(_, a, b) => self.most(a)?.max(self.most(b)?),
             Expr::Binary(op, a, b) => {

@@ -20,7 +20,7 @@ const RESIDENT_BLOCKS: u64 = 4;
 const PLANES_AROUND: u32 = 2;
 /// Maximum number of threads that add the panels of one result together; and the number of panels
 /// whose loads such a thread keeps in flight, beyond which further threads share the panels.
-const MOST_ADDERS: u32 = 16;
+const MAX_ADDERS: u32 = 16;
 const PANELS_IN_FLIGHT: u64 = 16;
 
 /// How a variant's work is distributed.
@@ -94,7 +94,7 @@ impl GpuVariant {
             // independent of the device; the scratch belongs to the kernel that left the panels
             Grid::Sums { .. } => {
                 let panels = space.inner_length.div_ceil(PANEL as u64);
-                Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
+                Spread { span: Some(doubled(panels, 1, MAX_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }
             Grid::Parts(_) => {
                 let parts = self.grid.blocks(space.extents, space.inner_length, self.threads, 1);

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 /// What stands for an index space without axes.
 const SCALAR: &str = "1";
 /// The most extents of an index space that a file has.
-const MOST_AXES: usize = 16;
+const MAX_AXES: usize = 16;
 
 /// The sizes for which a measurement holds: each extent by the power of two that is nearest to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,8 +46,8 @@ impl SizeClass {
             SCALAR => Vec::new(),
             _ => extents.split('x').map(power).collect::<Result<Vec<_>, _>>()?,
         };
-        if extents.len() > MOST_AXES {
-            return Err(format!("{} extents; there are at most {MOST_AXES}", extents.len()));
+        if extents.len() > MAX_AXES {
+            return Err(format!("{} extents; there are at most {MAX_AXES}", extents.len()));
         }
         Ok(SizeClass { extents, inner: inner.map_or(Ok(None), power)? })
     }

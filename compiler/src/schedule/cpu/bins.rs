@@ -6,7 +6,7 @@ use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::bins::Bins;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, bins: &Bins) -> Result<Vec<Stmt>> {
     let mem = l.launch.output(&fused.items[0]);

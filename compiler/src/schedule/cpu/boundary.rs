@@ -15,7 +15,7 @@
 //!
 //! So the code of each kind of element is written once, in whatever order the ranges lie.
 
-use super::decide::Place;
+use super::decide::RangeLocation;
 use super::element_loop::{Body, each};
 use super::ranges::{self, Range, Ranges};
 use crate::core::NodeId;
@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, named};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// The ranges of the rows of a fused group.
 pub struct RowParts {
@@ -113,19 +113,19 @@ impl RowOf<'_> {
     ) -> Result<Bounds> {
         let none = Vec::new();
         let (lower, upper) = match &r.place {
-            Place::Within { lower, upper, .. } => (lower, upper),
+            RangeLocation::Within { lower, upper, .. } => (lower, upper),
             _ => (&none, &none),
         };
         let asked: Vec<NodeId> = r.given.iter().chain(lower).chain(upper).chain(&r.test).copied().collect();
         let mut values = l.conditions(self.outer, &asked, out)?.into_iter();
         let mut given = Vec::new();
         for (n, value) in r.given.iter().zip(values.by_ref()) {
-            given.push((*n, named(l, "given", value, out)));
+            given.push((*n, bind(l, "given", value, out)));
         }
         let width = self.extents[self.outer.len()].clone();
-        let Place::Within { widths, .. } = &r.place else {
+        let RangeLocation::Within { widths, .. } = &r.place else {
             let first = match r.place {
-                Place::Last => width.minus(Expr::int(1)),
+                RangeLocation::Last => width.minus(Expr::int(1)),
                 _ => Expr::int(0),
             };
             return Ok(Bounds { has_at: binary(BinaryOp::Eq, at, &first), first, last: None, given });
@@ -143,13 +143,13 @@ impl RowOf<'_> {
                 test = both(test, binary(BinaryOp::Lt, i, &n.clone().minus(Expr::int(*behind))));
             }
         }
-        let first = named(l, "first", binary(BinaryOp::Max, &first, begin).min(end.clone()), out);
+        let first = bind(l, "first", binary(BinaryOp::Max, &first, begin).min(end.clone()), out);
         let last = last.min(end.clone());
         let last = match test {
             Some(test) => Expr::Select(Box::new(test), Box::new(last), Box::new(first.clone())),
             None => last,
         };
-        let last = named(l, "last", last, out);
+        let last = bind(l, "last", last, out);
         let has_at =
             Expr::binary(BinaryOp::And, binary(BinaryOp::Ge, at, &first), binary(BinaryOp::Lt, at, &last));
         Ok(Bounds { has_at, first, last: Some(last), given })
@@ -224,7 +224,7 @@ impl RowParts {
             let nearer = b.first.clone().min(next.clone());
             Expr::Select(Box::new(is_ahead), Box::new(nearer), Box::new(next))
         });
-        let next = named(l, "next", next, &mut out);
+        let next = bind(l, "next", next, &mut out);
         let part = Part { begin: at, end: Some(next.clone()), roots: &self.roots, given: vec![] };
         out.append(&mut work(l, &part)?);
         out.push(Stmt::Assign(reg, next));

@@ -4,7 +4,7 @@ use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::reduction::Reduction;
 
 /// A tile of a nested reduction.
@@ -68,7 +68,7 @@ impl Column<'_> {
     ) -> Result<Vec<Expr>> {
         let skipped = self.all.len() - self.before.len();
         for (acc, m) in self.before.iter().zip(&self.all[skipped..]) {
-            vars.push((*acc, named(l, "acc", Expr::load(*m, self.at.clone()), out)));
+            vars.push((*acc, bind(l, "acc", Expr::load(*m, self.at.clone()), out)));
         }
         if let Some(conditions) = conditions {
             return l.conditions(&vars, conditions, out);
@@ -97,8 +97,8 @@ pub fn pair(
             high.push(rows.clone());
             continue;
         }
-        low.push(named(l, "low", Expr::load(*m, even.clone()), body));
-        high.push(named(l, "high", Expr::load(*m, even.clone().plus(Expr::int(1))), body));
+        low.push(bind(l, "low", Expr::load(*m, even.clone()), body));
+        high.push(bind(l, "high", Expr::load(*m, even.clone().plus(Expr::int(1))), body));
     }
     if let Some(rows) = rows {
         [low, high] = [low, high].map(|of| r.after_rows(of, rows.clone()));

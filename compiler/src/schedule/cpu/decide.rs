@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap as HashMap;
 const SMALL: i64 = 1 << 40;
 
 /// Where in a row a range lies.
-pub enum Place {
+pub enum RangeLocation {
     /// From the greatest of the lower bounds to the least of the upper ones, and within the boundary
     /// widths of each axis.
     Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
@@ -346,7 +346,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
 
     /// Returns where the range lies, and the condition under which it has elements. Returns `None`
     /// if it never has.
-    pub fn place(&mut self) -> Option<(Place, Option<NodeId>)> {
+    pub fn place(&mut self) -> Option<(RangeLocation, Option<NodeId>)> {
         let own = self.row.own();
         let g = &mut self.l.g;
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
@@ -371,7 +371,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
             }
         }
         let test = conjunction(g, tests);
-        let place = Place::Within { widths: self.row.widths.clone(), lower, upper };
+        let place = RangeLocation::Within { widths: self.row.widths.clone(), lower, upper };
         match g.as_lit(test).map(Lit::as_bool) {
             Some(true) => Some((place, None)),
             Some(false) => None,

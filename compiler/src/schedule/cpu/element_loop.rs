@@ -12,7 +12,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, SlowPath};
+use crate::schedule::lower::{Lower, UnlikelyArms};
 
 /// Emits the body of a loop for a value of its counter: the whole element, or, if conditions are
 /// given, only their values.
@@ -21,13 +21,13 @@ pub type Body<'a> = dyn FnMut(&mut Lower, &Expr, Option<&[NodeId]>, &mut Vec<Stm
 /// Returns the loop from `lo` to `hi`: one statement, or several if an element has unlikely arms.
 /// `body` must use the same variables each time.
 pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut Body) -> Result<Vec<Stmt>> {
-    let mut variant = |l: &mut Lower, rare: SlowPath, conditions: Option<&[NodeId]>| {
+    let mut variant = |l: &mut Lower, rare: UnlikelyArms, conditions: Option<&[NodeId]>| {
         let counter = l.k.reg(name, Ty::I64);
         let mut out = Vec::new();
         let (values, path) = l.on_path(rare, |l| body(l, &Expr::Reg(counter), conditions, &mut out));
         Ok::<_, crate::error::Error>((counter, out, values?, path))
     };
-    let (i, fast, _, assumed) = variant(l, SlowPath::skip(), None)?;
+    let (i, fast, _, assumed) = variant(l, UnlikelyArms::skip(), None)?;
     let conditions = assumed.assumed();
     let has_loops = fast.iter().any(Stmt::has_loop);
     let fast = Stmt::For(i, lo.clone(), hi.clone(), fast);
@@ -38,19 +38,19 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     // a loop whose body has loops does not vectorise: one copy of the body keeps nested loops from
     // multiplying the code
     if has_loops {
-        let (i, all, _, _) = variant(l, SlowPath::default(), None)?;
+        let (i, all, _, _) = variant(l, UnlikelyArms::default(), None)?;
         return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);
     }
     let rare = l.k.reg("rare", Ty::U32);
-    let (i, mut look, values, _) = variant(l, SlowPath::skip(), Some(&conditions))?;
+    let (i, mut look, values, _) = variant(l, UnlikelyArms::skip(), Some(&conditions))?;
     for value in values {
         let bit = Expr::Cast(Ty::U32, Box::new(value));
         look.push(Stmt::Assign(rare, Expr::binary(BinaryOp::Or, Expr::Reg(rare), bit)));
     }
     let look = Stmt::For(i, lo.clone(), hi.clone(), look);
-    let (i, all, _, branches) = variant(l, SlowPath::default(), None)?;
+    let (i, all, _, branches) = variant(l, UnlikelyArms::default(), None)?;
     let all = match branches {
-        SlowPath::Compute(false) => Stmt::For(i, lo.clone(), hi.clone(), all),
+        UnlikelyArms::Compute(false) => Stmt::For(i, lo.clone(), hi.clone(), all),
         _ => Stmt::Seq(i, lo.clone(), hi.clone(), all),
     };
     let zero = Expr::Lit(Lit::u32(0));

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 
@@ -91,7 +91,7 @@ fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result
     let mut body = Vec::new();
     let mut old = load(&columns, &column);
     if r.is_counted() {
-        old = old.into_iter().map(|e| named(l, "acc", e, &mut body)).collect();
+        old = old.into_iter().map(|e| bind(l, "acc", e, &mut body)).collect();
     }
     let vars: Vec<(NodeId, Expr)> =
         a.into_iter().zip(old).chain(b.into_iter().zip(load(&r.scratch, &at))).collect();

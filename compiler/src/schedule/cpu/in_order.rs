@@ -13,14 +13,14 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::facts::Segments;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_order::{InOrder, joined, stepped};
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::reduction::{Reduction, bound, tiles};
 use std::rc::Rc;
 
 /// The elements of a column.
 const ROWS: i64 = TILE / COLUMNS;
 /// The most nodes of the straight code that folds some elements of a column.
-const MOST_NODES: usize = 512;
+const MAX_NODES: usize = 512;
 
 /// A fused group that this strategy serves.
 pub struct OrderedSegments {
@@ -59,7 +59,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
     let of_tiles: Vec<Mem> =
         r.each().map(|r| l.k.local("of_tiles", r.ty, COLUMNS as u32, &mut body)).collect();
     let places = l.region(std::slice::from_ref(&own), &[order.first, order.count], &own.1, &mut body)?;
-    let [first, count] = [0, 1].map(|at| named(l, "place", places[at].clone(), &mut body));
+    let [first, count] = [0, 1].map(|at| bind(l, "place", places[at].clone(), &mut body));
     // the last segment has fewer tiles with elements, and joins may ignore those that are absent
     // (`passes/ordered.rs`)
     let some = count.clone().minus(first.clone()).min(length.clone());
@@ -68,8 +68,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
         true => Expr::Select(Box::new(has_some), Box::new(some), Box::new(length.clone())),
         false => length.clone(),
     };
-    let tiles = named(l, "tiles", tiles(left), &mut body);
-    let base = named(l, "base", first.plus(Expr::Reg(t).times(Expr::int(TILE))), &mut tile);
+    let tiles = bind(l, "tiles", tiles(left), &mut body);
+    let base = bind(l, "base", first.plus(Expr::Reg(t).times(Expr::int(TILE))), &mut tile);
     let of = |l: &mut Lower, elements: &[NodeId]| -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         let values = columns(l, r, (order.index, elements), (&own, &base), &mut out)?;
@@ -141,7 +141,7 @@ fn columns(
     let variables = r.variables(l.launch);
     let joined = r.join(l.launch, &variables, &variables);
     let size = l.launch.g.reachable(joined.into_iter().chain(elements.iter().copied())).len().max(1);
-    let batch = 1i64 << ((MOST_NODES / size) as i64).clamp(1, ROWS).ilog2();
+    let batch = 1i64 << ((MAX_NODES / size) as i64).clamp(1, ROWS).ilog2();
     let rows = |l: &mut Lower, before: Option<Vec<Expr>>, at: &Expr, body: &mut Vec<Stmt>| {
         let mut acc = before;
         for row in 0..batch {
@@ -156,7 +156,7 @@ fn columns(
     };
     let (c, mut body) = (l.k.reg("c", Ty::I64), Vec::new());
     let at = |c: &Expr, b: Expr| base.clone().plus(c.clone().times(Expr::int(ROWS))).plus(b);
-    let first = named(l, "at", at(&Expr::Reg(c), Expr::int(0)), &mut body);
+    let first = bind(l, "at", at(&Expr::Reg(c), Expr::int(0)), &mut body);
     let values = rows(l, None, &first, &mut body)?;
     let mut same = are_constant(&values);
     let mut is_open = batch < ROWS;
@@ -180,7 +180,7 @@ fn columns(
     if batch < ROWS {
         let [c, b] = ["c", "b"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
-        let next = named(l, "at", at(&Expr::Reg(c), Expr::Reg(b).times(Expr::int(batch))), &mut body);
+        let next = bind(l, "at", at(&Expr::Reg(c), Expr::Reg(b).times(Expr::int(batch))), &mut body);
         let before =
             columns.iter().map(|column| bound(l, "acc", column.at(&Expr::Reg(c)), &mut body)).collect();
         let values = rows(l, Some(before), &next, &mut body)?;

@@ -9,7 +9,7 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::Reduction;
 
@@ -35,7 +35,7 @@ pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>
 fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
     let Tile { r, place, base, count } = tile;
     let columns = columns_of(l, r, out);
-    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let of_row = |l: &mut Lower, first: Option<&Expr>, count: &Expr| -> Result<Vec<Stmt>> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let acc = r.variables(l.launch);
@@ -45,11 +45,11 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
         };
         let mut all = Vec::new();
         let number = first.filter(|_| r.is_counted()).map(|row| number_of(row, r.types[0]));
-        let number = number.map(|e| named(l, "number", e, &mut all));
+        let number = number.map(|e| bind(l, "number", e, &mut all));
         let base = first.map_or(base.clone(), |row| base.clone().plus(row.clone()));
         let mut elements = each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
             let mut vars = place.vars.to_vec();
-            let i = named(l, "i", base.clone().plus(c.clone()), out);
+            let i = bind(l, "i", base.clone().plus(c.clone()), out);
             vars.push((index, i));
             let known = number.iter().cloned();
             vars.extend(acc.iter().copied().zip(known.clone()));
@@ -70,26 +70,26 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
     }
     let first = Expr::int(i64::from(!has_identity));
     let (row, mut body) = (l.k.reg("row", Ty::I64), Vec::new());
-    let start = named(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut body);
+    let start = bind(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut body);
     if keeps_rows(l) {
         let whole = Expr::binary(BinaryOp::Shr, count.clone(), Expr::int(COLUMNS.trailing_zeros().into()));
-        let whole = named(l, "whole", whole, out);
+        let whole = bind(l, "whole", whole, out);
         body.extend(of_row(l, Some(&start), &Expr::int(COLUMNS))?);
         out.push(Stmt::Seq(row, first.clone(), whole.clone(), body));
         let start = Expr::binary(BinaryOp::Max, whole, first).times(Expr::int(COLUMNS));
-        let start = named(l, "start", start, out);
-        let left = named(l, "left", count.clone().minus(start.clone()), out);
+        let start = bind(l, "start", start, out);
+        let left = bind(l, "left", count.clone().minus(start.clone()), out);
         let last = of_row(l, Some(&start), &left)?;
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, start, count.clone()), last, vec![]));
     } else {
-        let rows = named(l, "rows", rows_of(count.clone()), out);
-        let left = named(l, "left", count.clone().minus(start.clone()).min(Expr::int(COLUMNS)), &mut body);
+        let rows = bind(l, "rows", rows_of(count.clone()), out);
+        let left = bind(l, "left", count.clone().minus(start.clone()).min(Expr::int(COLUMNS)), &mut body);
         body.extend(of_row(l, Some(&start), &left)?);
         out.push(Stmt::Seq(row, first, rows, body));
     }
     if has_identity {
         let values = tree_of(l, r, place, &columns, out)?;
-        return Ok(values.into_iter().map(|e| named(l, "total", e, out)).collect());
+        return Ok(values.into_iter().map(|e| bind(l, "total", e, out)).collect());
     }
     // 128 columns join by loops that vectorise, fewer by a general loop
     let total = variables(l, r, out);
@@ -131,14 +131,14 @@ pub fn tile_by_loops(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<
     let Tile { r, place, base, count } = tile;
     let columns = columns_of(l, r, out);
     rows_by_loops(l, count, out, &mut |l, in_tile, column, is_first, out| {
-        let i = named(l, "i", base.clone().plus(in_tile), out);
+        let i = bind(l, "i", base.clone().plus(in_tile), out);
         let elements = r.values_at(l, place, i, out)?;
         let set = |at: usize, e| Stmt::Store(columns[at], column.clone(), e);
         r.go_on(l, place, elements, is_first, load(&columns, &column), &set, out)
     })?;
-    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let values = short_tree_of(l, r, place, &columns, width, out)?;
-    Ok(values.into_iter().map(|e| named(l, "whole", e, out)).collect())
+    Ok(values.into_iter().map(|e| bind(l, "whole", e, out)).collect())
 }
 
 /// Emits the code of an element of a tile, given its number in the tile, its column, and whether it
@@ -148,12 +148,12 @@ type Visit<'a> = dyn FnMut(&mut Lower, Expr, Expr, &Expr, &mut Vec<Stmt>) -> Res
 /// Emits loops that visit `count` elements (1 to 2048) of a tile, row by row.
 pub fn rows_by_loops(l: &mut Lower, count: &Expr, out: &mut Vec<Stmt>, visit: &mut Visit) -> Result<()> {
     let [row, c] = ["row", "c"].map(|name| l.k.reg(name, Ty::I64));
-    let rows = named(l, "rows", rows_of(count.clone()), out);
+    let rows = bind(l, "rows", rows_of(count.clone()), out);
     let (mut of_row, mut of_column) = (Vec::new(), Vec::new());
-    let start = named(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut of_row);
+    let start = bind(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut of_row);
     let left = count.clone().minus(start.clone()).min(Expr::int(COLUMNS));
-    let left = named(l, "left", left, &mut of_row);
-    let in_tile = named(l, "at", start.plus(Expr::Reg(c)), &mut of_column);
+    let left = bind(l, "left", left, &mut of_row);
+    let in_tile = bind(l, "at", start.plus(Expr::Reg(c)), &mut of_column);
     let is_first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
     visit(l, in_tile, Expr::Reg(c), &is_first, &mut of_column)?;
     of_row.push(Stmt::For(c, Expr::int(0), left, of_column));

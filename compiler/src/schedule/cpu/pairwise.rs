@@ -10,7 +10,7 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::each_accumulator;
 
 /// The partial results of up to 128 values of every segment, by levels.
@@ -39,12 +39,12 @@ impl Pile {
     ) -> Result<()> {
         let level = l.k.reg("level", Ty::I64);
         let mut body = Vec::new();
-        let at = named(l, "there", Expr::Reg(level).times(Expr::int(strip.most.into())), &mut body);
+        let at = bind(l, "there", Expr::Reg(level).times(Expr::int(strip.most.into())), &mut body);
         strip.join(l, (&self.levels, at), (values, Expr::int(0)), (values, Expr::int(0)), &mut body)?;
         body.push(Stmt::Assign(level, Expr::Reg(level).plus(Expr::int(1))));
         out.push(Stmt::Var(level, Expr::int(0)));
         out.push(Stmt::While(is_set(number, Expr::Reg(level)), body));
-        let at = named(l, "there", Expr::Reg(level).times(Expr::int(strip.most.into())), out);
+        let at = bind(l, "there", Expr::Reg(level).times(Expr::int(strip.most.into())), out);
         strip.copy(l, (values, Expr::int(0)), (&self.levels, at), out);
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Pile {
     pub fn total(&self, l: &mut Lower, strip: &Strip, count: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let [level, have] = ["level", "have"].map(|name| l.k.reg(name, Ty::I64));
         let (mut body, block, zero) = (Vec::new(), &strip.block, Expr::int(0));
-        let at = named(l, "there", Expr::Reg(level).times(Expr::int(strip.most.into())), &mut body);
+        let at = bind(l, "there", Expr::Reg(level).times(Expr::int(strip.most.into())), &mut body);
         let (mut first, mut later) = (Vec::new(), Vec::new());
         strip.copy(l, (&self.levels, at.clone()), (block, zero.clone()), &mut first);
         first.push(Stmt::Assign(have, Expr::int(1)));

@@ -16,7 +16,7 @@
 //! and indices. A range whose tests fail is empty, and elements outside of all ranges are computed
 //! by the program's own code, which leaves the error records.
 
-use super::decide::{Assumed, Place, Row, Walk};
+use super::decide::{Assumed, RangeLocation, Row, Walk};
 use crate::core::linear;
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId};
@@ -33,7 +33,7 @@ pub struct Range {
     /// Nodes of `roots` that are the same for the whole row and leave no error record in the range.
     pub given: Vec<NodeId>,
     /// Where the range lies.
-    pub place: Place,
+    pub place: RangeLocation,
     /// The condition under which the range has elements.
     pub test: Option<NodeId>,
 }
@@ -48,9 +48,9 @@ pub struct Ranges {
 }
 
 /// The most ranges of a row that comparisons cut.
-const MOST_RANGES: usize = 4;
+const MAX_RANGES: usize = 4;
 /// The most nodes of an element that is written several times.
-const MOST_NODES: usize = 300;
+const MAX_NODES: usize = 300;
 
 /// Returns the ranges of the element `roots` at `index`. There are none if the element tests
 /// nothing.
@@ -67,7 +67,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup, index: &[NodeId], roots: &[
     row.split(l, &inner, Assumed::default(), 0, &mut leaves);
     let ranges = leaves.into_iter().filter_map(|assumed| row.range(l, &inner, assumed));
     let mut list: Vec<Range> = ranges.filter(|r| r.roots != roots || !r.given.is_empty()).collect();
-    if list.is_empty() || l.g.reachable(roots.iter().copied()).len() > MOST_NODES {
+    if list.is_empty() || l.g.reachable(roots.iter().copied()).len() > MAX_NODES {
         return Ranges { list, are_all: false };
     }
     if row.widths[..outer].iter().any(|w| *w != (0, 0)) {
@@ -78,7 +78,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup, index: &[NodeId], roots: &[
     if has_single {
         let [zero, one] = [0, 1].map(|k| l.g.lit(Lit::i64(k)));
         let last = linear::sub(&mut l.g, extents[outer], one);
-        for (width, place, at) in [(own.0, Place::First, zero), (own.1, Place::Last, last)] {
+        for (width, place, at) in [(own.0, RangeLocation::First, zero), (own.1, RangeLocation::Last, last)] {
             if width > 0 {
                 list.push(row.single(l, roots, place, at));
             }
@@ -91,7 +91,7 @@ impl Range {
     /// Whether the range is all of any row between these boundary widths of the last axis.
     fn is_whole(&self, own: BoundaryWidth) -> bool {
         match &self.place {
-            Place::Within { widths, lower, upper } => {
+            RangeLocation::Within { widths, lower, upper } => {
                 let (last, outer) = widths.split_last().expect("there are axes");
                 let is_own = *last == own && outer.iter().all(|w| *w == (0, 0));
                 is_own && lower.is_empty() && upper.is_empty() && self.test.is_none()
@@ -114,8 +114,8 @@ impl Row<'_> {
     ) {
         let mut walk = Walk::new(self, l, assumed.clone(), false);
         let simpler: Vec<NodeId> = roots.iter().map(|n| walk.node(*n, false)).collect();
-        let room = leaves.len() + waiting + 2 <= MOST_RANGES
-            && walk.l.g.reachable(simpler.iter().copied()).len() <= MOST_NODES;
+        let room = leaves.len() + waiting + 2 <= MAX_RANGES
+            && walk.l.g.reachable(simpler.iter().copied()).len() <= MAX_NODES;
         let Some((sides, terms)) = room.then(|| walk.guard(&simpler)).flatten() else {
             return leaves.push(assumed);
         };
@@ -152,7 +152,7 @@ impl Row<'_> {
     }
 
     /// Returns the range of one element.
-    fn single(&self, l: &mut LaunchContext, roots: &[NodeId], place: Place, at: NodeId) -> Range {
+    fn single(&self, l: &mut LaunchContext, roots: &[NodeId], place: RangeLocation, at: NodeId) -> Range {
         let own = self.own();
         let roots: Vec<NodeId> = roots.iter().map(|n| l.replace(*n, own, at)).collect();
         Range { roots: simplified(&mut l.g, &roots), given: vec![], place, test: None }

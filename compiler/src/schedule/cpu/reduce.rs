@@ -19,7 +19,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 use crate::schedule::in_bounds::{self, InBounds, Range};
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, have_loops};
 
@@ -177,12 +177,12 @@ impl Tile<'_> {
         let zero = |(m, r): (&Mem, Accumulator)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
         let fill = columns.iter().zip(each_accumulator(self.reductions)).map(zero).collect();
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
-        let count = named(l, "count", self.rest.clone().min(Expr::int(TILE)), out);
+        let count = bind(l, "count", self.rest.clone().min(Expr::int(TILE)), out);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let elements = self.elements(l, index);
         let roots = elements.concat();
         rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
-            let i = named(l, "i", self.base.clone().plus(in_tile.clone()), out);
+            let i = bind(l, "i", self.base.clone().plus(in_tile.clone()), out);
             let mut values = l.region(&[(index, i.clone())], &roots, &i, out)?;
             let mut rest = values.split_off(self.items.len()).into_iter();
             self.stores.store(l, values, &i, &in_tile, out);
@@ -194,7 +194,7 @@ impl Tile<'_> {
             }
             Ok(())
         })?;
-        let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+        let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
         for (r, own) in by_reduction(self.reductions, &columns) {
             let values = short_tree_of(l, r, &Surroundings::NONE, own, width.clone(), out)?;
             store(&r.scratch, &self.t, values, out);
@@ -236,7 +236,7 @@ impl Tile<'_> {
             roots.extend(reduction.step(l.launch, &old, index));
             let mut known = vec![None; old.len()];
             if reduction.is_counted() {
-                known[0] = Some(named(l, "number", number_of(&row, reduction.types[0]), &mut out));
+                known[0] = Some(bind(l, "number", number_of(&row, reduction.types[0]), &mut out));
             }
             accumulators.extend(old.into_iter().zip(known));
         }
@@ -276,7 +276,7 @@ impl Tile<'_> {
             for ((acc, known), m) in accumulators.iter().zip(*columns) {
                 let old = match known {
                     Some(known) => known.clone(),
-                    None => named(l, "acc", Expr::load(*m, c.clone()), out),
+                    None => bind(l, "acc", Expr::load(*m, c.clone()), out),
                 };
                 vars.push((*acc, old));
             }

@@ -22,7 +22,7 @@ use crate::schedule::along::Along;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Segments, Stage};
 use crate::schedule::groups::Item;
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::reduction::{Reduction, each_accumulator, totals_of};
 use crate::schedule::segments;
 
@@ -43,7 +43,7 @@ pub(super) fn main(l: &mut Lower, kept: &ResidentSegments) -> Result<Vec<Stmt>> 
     let most = stages.iter().map(|(_, reductions)| most_of(reductions)).min().unwrap_or(WIDEST);
     let (mut out, mut locals, mut body) = (Vec::new(), Vec::new(), Vec::new());
     let length = l.launch.host(kept.length);
-    let width = named(l, "fits", width(l.launch, kept, &length, most), &mut out);
+    let width = bind(l, "fits", width(l.launch, kept, &length, most), &mut out);
     let columns = Columns { kept, stages, length, width, most };
     let (lo, hi) = rows::range(l, (Expr::TileBegin, Expr::TileEnd), &mut body);
     let walk = Walk { extents: &extents, lo, hi };
@@ -104,7 +104,7 @@ struct Columns<'a> {
 }
 
 /// A strip, its columns' indices along the other axes, and values of its columns, an array for each.
-struct Place<'a> {
+struct StripState<'a> {
     piece: &'a Piece,
     around: Known,
     base: Expr,
@@ -112,7 +112,7 @@ struct Place<'a> {
     known: Vec<(NodeId, Mem)>,
 }
 
-impl Place<'_> {
+impl StripState<'_> {
     /// Returns what is known of column `q`, whose index along the last axis is `i`.
     fn vars(&self, segment: NodeId, q: &Expr, i: &Expr) -> Known {
         let known = self.known.iter().map(|(n, m)| (*n, Expr::load(*m, q.clone())));
@@ -132,9 +132,9 @@ impl Columns<'_> {
         let base = l.k.reg("base", Ty::I64);
         let mut body = Vec::new();
         let width = piece.end.clone().minus(Expr::Reg(base)).min(self.width.clone());
-        let width = named(l, "width", width, &mut body);
+        let width = bind(l, "width", width, &mut body);
         let around = self.kept.outer.iter().copied().zip(piece.outer.iter().cloned()).collect();
-        let mut place = Place { piece, around, base: Expr::Reg(base), width, known: Vec::new() };
+        let mut place = StripState { piece, around, base: Expr::Reg(base), width, known: Vec::new() };
         for (stage, computed) in self.kept.in_memory.iter().zip(&self.stages) {
             match stage {
                 Stage::Reduce { values, .. } => {
@@ -153,7 +153,7 @@ impl Columns<'_> {
     fn reduce(
         &self,
         l: &mut Lower,
-        place: &mut Place,
+        place: &mut StripState,
         (values, (s, reductions)): (&[RowValue], &(Segments, Vec<Reduction>)),
         locals: &mut Vec<Stmt>,
         out: &mut Vec<Stmt>,
@@ -168,7 +168,7 @@ impl Columns<'_> {
             strip.totals(l, locals, out)?;
         }
         let (q, mut body) = (l.k.reg("q", Ty::I64), Vec::new());
-        let j = named(l, "j", place.base.clone().plus(Expr::Reg(q)), &mut body);
+        let j = bind(l, "j", place.base.clone().plus(Expr::Reg(q)), &mut body);
         let totals: Vec<Vec<Expr>> =
             totals_of(reductions, &strip.block).iter().map(|of| load(of, &Expr::Reg(q))).collect();
         let vars = place.vars(self.kept.segment, &Expr::Reg(q), &j);
@@ -179,7 +179,7 @@ impl Columns<'_> {
             let ty = l.launch.g.ty(v.read).elem;
             // what is stored and read again is the canonical NaN
             let e = canonical(e, ty, &mut l.k.kernel, &mut body);
-            let e = named(l, "result", e, &mut body);
+            let e = bind(l, "result", e, &mut body);
             let of_column = l.k.local("values", ty, most, locals);
             body.push(Stmt::Store(of_column, Expr::Reg(q), e.clone()));
             found.push((v.read, of_column));
@@ -194,13 +194,19 @@ impl Columns<'_> {
     }
 
     /// Computes and stores the elements of a strip, row by row.
-    fn store(&self, l: &mut Lower, place: &Place, arrays: &[RowArray], out: &mut Vec<Stmt>) -> Result<()> {
+    fn store(
+        &self,
+        l: &mut Lower,
+        place: &StripState,
+        arrays: &[RowArray],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let index = self.kept.index();
         let roots: Vec<NodeId> = arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect();
         let items: Vec<&Item> = arrays.iter().map(|a| &a.item).collect();
         let k = l.k.reg("k", Ty::I64);
         let row = each(l, "q", &Expr::int(0), &place.width, &mut |l, q, conditions, out| {
-            let j = named(l, "j", place.base.clone().plus(q.clone()), out);
+            let j = bind(l, "j", place.base.clone().plus(q.clone()), out);
             let mut vars = place.vars(self.kept.segment, q, &j);
             vars.push((self.kept.element, Expr::Reg(k)));
             if let Some(conditions) = conditions {
@@ -211,7 +217,7 @@ impl Columns<'_> {
             let mut stores = Vec::new();
             for (it, e) in items.iter().zip(values) {
                 let e = canonical(e, l.launch.g.ty(it.node).elem, &mut l.k.kernel, out);
-                let e = named(l, "value", e, out);
+                let e = bind(l, "value", e, out);
                 let mem = l.launch.output(it);
                 stores.push(Stmt::Store(mem, l.place_at(mem, &at), e));
             }

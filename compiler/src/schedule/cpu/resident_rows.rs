@@ -11,7 +11,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 
 /// The length of the shortest row that is kept: the trees of many shorter ones are computed together by the
 /// launches that are replaced (`short_rows.rs`).
@@ -47,7 +47,7 @@ fn reduce(
         let ty = l.launch.g.ty(v.read).elem;
         // what is stored and read again is the canonical NaN
         let e = canonical(e, ty, &mut l.k.kernel, out);
-        let e = named(l, "result", e, out);
+        let e = bind(l, "result", e, out);
         vars.push((v.read, e.clone()));
         if let Some(it) = &v.stored {
             let mem = l.launch.output(it);
@@ -84,7 +84,7 @@ fn store(
         for (a, e) in arrays.iter().zip(values) {
             let ty = l.launch.g.ty(a.computed).elem;
             let e = canonical(e, ty, &mut l.k.kernel, out);
-            let e = named(l, "value", e, out);
+            let e = bind(l, "value", e, out);
             let mem = l.launch.output(&a.item);
             stores.push(Stmt::Store(mem, l.place_at(mem, &at), e));
         }

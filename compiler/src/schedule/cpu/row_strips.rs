@@ -26,7 +26,7 @@ use crate::schedule::element::opened;
 use crate::schedule::facts::Segments;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::reduction::{Reduction, each_accumulator, totals_of};
 use crate::schedule::segments;
 
@@ -159,12 +159,12 @@ impl RowStrips {
         let [base, q] = ["base", "q"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
         let width = piece.end.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
-        let width = named(l, "width", width, &mut body);
+        let width = bind(l, "width", width, &mut body);
         let (stored, known, first) = (None, &[][..], Expr::Reg(base));
         let strip = Strip { s, outer, reductions, base: first, width, length, block, most, stored, known };
         strip.totals(l, locals, &mut body)?;
         let mut last = Vec::new();
-        let j = named(l, "j", strip.base.clone().plus(Expr::Reg(q)), &mut last);
+        let j = bind(l, "j", strip.base.clone().plus(Expr::Reg(q)), &mut last);
         let at = Expr::Reg(q);
         let totals: Vec<Vec<Expr>> =
             totals_of(reductions, &strip.block).iter().map(|of| load(of, &at)).collect();

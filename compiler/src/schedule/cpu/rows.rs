@@ -14,7 +14,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
@@ -93,8 +93,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
 /// Returns the first element of these units of work, and the one past the last.
 pub(super) fn range(l: &mut Lower, (begin, end): (Expr, Expr), out: &mut Vec<Stmt>) -> (Expr, Expr) {
     let (n, grain) = (l.launch.count(), Expr::int(l.launch.facts.grain.into()));
-    let lo = named(l, "lo", begin.times(grain.clone()), out);
-    (lo, named(l, "hi", end.times(grain).min(n), out))
+    let lo = bind(l, "lo", begin.times(grain.clone()), out);
+    (lo, bind(l, "hi", end.times(grain).min(n), out))
 }
 
 /// A walk row by row over the elements from `lo` up to `hi`.
@@ -135,16 +135,16 @@ impl Walk<'_> {
         let (width, outer) = self.extents.split_last().expect("it has several axes");
         // a counter of rows, because a division for each row would take as long as a short row
         let counter = l.k.reg("counter", Ty::I64);
-        let number = named(l, "number", Expr::Reg(counter), &mut body);
-        let row = named(l, "row", number.clone().times(width.clone()), &mut body);
-        let begin = named(l, "begin", Expr::Reg(at).minus(row.clone()), &mut body);
+        let number = bind(l, "number", Expr::Reg(counter), &mut body);
+        let row = bind(l, "row", number.clone().times(width.clone()), &mut body);
+        let begin = bind(l, "begin", Expr::Reg(at).minus(row.clone()), &mut body);
         let left = begin.clone().plus(self.hi.clone().minus(Expr::Reg(at)));
-        let end = named(l, "end", left.min(width.clone()), &mut body);
+        let end = bind(l, "end", left.min(width.clone()), &mut body);
         let (mut rest, mut indices) = (number, Vec::new());
         for n in outer[1..].iter().rev() {
             let i = Expr::binary(BinaryOp::Rem, rest.clone(), n.clone());
-            indices.push(named(l, "i", i, &mut body));
-            rest = named(l, "rest", Expr::binary(BinaryOp::Div, rest, n.clone()), &mut body);
+            indices.push(bind(l, "i", i, &mut body));
+            rest = bind(l, "rest", Expr::binary(BinaryOp::Div, rest, n.clone()), &mut body);
         }
         indices.push(rest);
         indices.reverse();

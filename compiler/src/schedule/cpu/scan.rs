@@ -18,7 +18,7 @@ use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::{FusedGroup, Item, domain};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::scan_operator::Operator;
 use crate::schedule::scans::Scan;
 use counter::{Counter, get, read, set};

@@ -24,7 +24,7 @@ use crate::schedule::along::Along;
 use crate::schedule::facts::{Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, tiles, totals_of};
 use crate::schedule::segments::{neighbours, nested};
 use std::rc::Rc;
@@ -94,14 +94,14 @@ pub(super) fn main(
         false => (Expr::TileBegin, Expr::TileEnd),
     };
     let (mut out, grain) = (Vec::new(), Expr::int(STRIP.into()));
-    let lo = named(l, "lo", begin.times(grain.clone()), &mut out);
-    let hi = named(l, "hi", end.times(grain).min(n), &mut out);
+    let lo = bind(l, "lo", begin.times(grain.clone()), &mut out);
+    let hi = bind(l, "hi", end.times(grain).min(n), &mut out);
     let stores = if staged { stores.begin(l, &mut out) } else { stores };
     let most = most_segments(&reductions);
     let block = each_accumulator(&reductions).map(|r| l.k.local("block", r.ty, 4 * most, &mut out)).collect();
     let mut body = Vec::new();
     let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
-    let width = named(l, "width", width, &mut body);
+    let width = bind(l, "width", width, &mut body);
     let reductions = &reductions[..];
     let strip = Strip {
         s,
@@ -117,7 +117,7 @@ pub(super) fn main(
     };
     strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
-    let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
+    let i = bind(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
     let at = Expr::Reg(q);
     let totals: Vec<Vec<Expr>> = totals_of(reductions, &strip.block).iter().map(|of| load(of, &at)).collect();
     let place = Surroundings { vars: &[(s.index, i.clone())], at: &i };
@@ -147,7 +147,7 @@ impl Strip<'_> {
         let more = Stmt::Assign(log, Expr::Reg(log).plus(Expr::int(1)));
         out.extend([Stmt::Var(log, Expr::int(0)), Stmt::While(both(fits, some), vec![more])]);
         self.fill(l, self.width.clone(), out);
-        let tiles = named(l, "tiles", tiles(self.length.clone()), out);
+        let tiles = bind(l, "tiles", tiles(self.length.clone()), out);
         let several = Expr::binary(BinaryOp::Gt, tiles.clone(), Expr::int(1));
         let [c, t] = ["c", "t"].map(|name| l.k.reg(name, Ty::I64));
         let mut of_row = Vec::new();
@@ -165,7 +165,7 @@ impl Strip<'_> {
             Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(t), tiles.clone()), of_row),
             Stmt::If(several.clone(), full, vec![]),
         ];
-        let present = named(l, "present", tiles.min(Expr::int(COLUMNS)), out);
+        let present = bind(l, "present", tiles.min(Expr::int(COLUMNS)), out);
         out.push(Stmt::Seq(c, Expr::int(0), present.clone(), of_column));
         let mut joined = Vec::new();
         of_tiles.total(l, self, &present, &mut joined)?;
@@ -175,16 +175,16 @@ impl Strip<'_> {
 
     /// Emits the results of tile `t`, with 2^log columns at a time. They are stored in the block.
     fn tile(&self, l: &mut Lower, pile: &Pile, t: &Expr, log: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let first = named(l, "first", t.clone().times(Expr::int(TILE)), out);
+        let first = bind(l, "first", t.clone().times(Expr::int(TILE)), out);
         let count = self.length.clone().minus(first.clone()).min(Expr::int(TILE));
-        let count = named(l, "count", count, out);
-        let columns = named(l, "columns", Expr::binary(BinaryOp::Shl, Expr::int(1), log.clone()), out);
+        let count = bind(l, "count", count, out);
+        let columns = bind(l, "columns", Expr::binary(BinaryOp::Shl, Expr::int(1), log.clone()), out);
         let present = count.clone().min(Expr::int(COLUMNS));
         let up = present.clone().plus(columns.clone()).minus(Expr::int(1));
-        let blocks = named(l, "blocks", Expr::binary(BinaryOp::Shr, up, log.clone()), out);
+        let blocks = bind(l, "blocks", Expr::binary(BinaryOp::Shr, up, log.clone()), out);
         let [b, pairs] = ["b", "pairs"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
-        let begin = named(l, "begin", Expr::binary(BinaryOp::Shl, Expr::Reg(b), log.clone()), &mut body);
+        let begin = bind(l, "begin", Expr::binary(BinaryOp::Shl, Expr::Reg(b), log.clone()), &mut body);
         body.push(Stmt::Var(pairs, half(columns.clone())));
         let end = begin.clone().plus(columns.clone());
         let le = |a: Expr, b: Expr| Expr::binary(BinaryOp::Le, a, b);
@@ -250,13 +250,13 @@ impl Strip<'_> {
         so_far: Option<Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let at = named(l, "at", at.clone(), out);
+        let at = bind(l, "at", at.clone(), out);
         let index: Vec<NodeId> = rows.iter().map(|_| l.launch.g.fresh_var(Ty::I64).1).collect();
-        let rows: Vec<Expr> = rows.iter().map(|e| named(l, "row", e.clone(), out)).collect();
+        let rows: Vec<Expr> = rows.iter().map(|e| bind(l, "row", e.clone(), out)).collect();
         self.prefetch(l, &rows, out)?;
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
-        let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
-        let to = named(l, "to", at.plus(Expr::Reg(q)), &mut body);
+        let i = bind(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
+        let to = bind(l, "to", at.plus(Expr::Reg(q)), &mut body);
         let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows.iter().cloned()).collect();
         fixed.extend_from_slice(self.outer);
         let (mut own, mut roots) = (self.own(l, &Expr::Reg(q), &i, &mut body), Vec::new());
@@ -268,11 +268,11 @@ impl Strip<'_> {
                     let mut loaded = old.iter().zip(arrays);
                     if r.is_counted() {
                         // the count is the same for all segments
-                        fixed.push((old[0], named(l, "number", number_of(so_far, r.types[0]), out)));
+                        fixed.push((old[0], bind(l, "number", number_of(so_far, r.types[0]), out)));
                         loaded.next();
                     }
                     for (old, m) in loaded {
-                        own.push((*old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
+                        own.push((*old, bind(l, "acc", Expr::load(*m, to.clone()), &mut body)));
                     }
                     (old, &index[..])
                 }
@@ -293,10 +293,10 @@ impl Strip<'_> {
 
     /// Emits the join of four columns that have one element each, from element `first` + 4 `k` on.
     fn four(&self, l: &mut Lower, first: &Expr, k: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let row = named(l, "row", first.clone().plus(k.clone().times(Expr::int(4))), out);
-        let at = named(l, "at", k.clone().times(self.width.clone()), out);
+        let row = bind(l, "row", first.clone().plus(k.clone().times(Expr::int(4))), out);
+        let at = bind(l, "at", k.clone().times(self.width.clone()), out);
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
-        let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
+        let i = bind(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
         let index: [NodeId; 4] = std::array::from_fn(|_| l.launch.g.fresh_var(Ty::I64).1);
         let mut fixed: Vec<(NodeId, Expr)> =
             index.iter().zip(0..).map(|(n, e)| (*n, row.clone().plus(Expr::int(e)))).collect();

@@ -21,7 +21,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::along::Along;
 use crate::schedule::facts::Segments;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, counts, each_accumulator, totals_of};
 
 /// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
@@ -49,18 +49,18 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
             .map(|r| l.k.local(name, r.ty, size as u32, &mut out))
             .collect::<Vec<Mem>>()
     });
-    let hi = named(l, "hi", Expr::TileEnd.min(n), &mut out);
-    let present = named(l, "present", length.clone().min(Expr::int(COLUMNS)), &mut out);
+    let hi = bind(l, "hi", Expr::TileEnd.min(n), &mut out);
+    let present = bind(l, "present", length.clone().min(Expr::int(COLUMNS)), &mut out);
     let power = |log: Expr| Expr::binary(BinaryOp::Shl, Expr::int(1), log);
     let less = |a: Expr, b: Expr| Expr::binary(BinaryOp::Lt, a, b);
     let more = Stmt::Assign(log, Expr::Reg(log).plus(Expr::int(1)));
     let short = less(power(Expr::Reg(log)), present.clone());
     out.extend([Stmt::Var(log, Expr::int(1)), Stmt::While(short, vec![more])]);
-    let width = named(l, "width", power(Expr::Reg(log).minus(Expr::int(1))), &mut out);
+    let width = bind(l, "width", power(Expr::Reg(log).minus(Expr::int(1))), &mut out);
     let most = Expr::binary(BinaryOp::Shr, Expr::int(TILE), Expr::Reg(log));
-    let most = named(l, "most", most, &mut out);
+    let most = bind(l, "most", most, &mut out);
     let mut body = Vec::new();
-    let rows = named(l, "rows", hi.clone().minus(Expr::Reg(base)).min(most), &mut body);
+    let rows = bind(l, "rows", hi.clone().minus(Expr::Reg(base)).min(most), &mut body);
     let batch = Batch { s, reductions: &reductions, length, present, width, columns, pairs, joined, again };
     batch.fill(l, &mut out);
     let number = |r: Reg| Expr::Reg(base).plus(Expr::Reg(r));
@@ -75,7 +75,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     body.push(Stmt::If(is_short, short, long));
     batch.trees(l, &rows, Expr::Reg(log), &mut body)?;
     let mut last = Vec::new();
-    let i = named(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
+    let i = bind(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
     let at = Expr::Reg(q);
     let totals: Vec<Vec<Expr>> =
         totals_of(&reductions, &batch.joined).iter().map(|of| load(of, &at)).collect();
@@ -122,8 +122,8 @@ impl Batch<'_> {
     /// Emits the pairs of segment `i`, the batch's `number`-th, if each of its columns has one
     /// element.
     fn short_row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let i = named(l, "i", i, out);
-        let at = named(l, "at", number.times(self.width.clone()), out);
+        let i = bind(l, "i", i, out);
+        let at = bind(l, "at", number.times(self.width.clone()), out);
         let index: [NodeId; 2] = std::array::from_fn(|_| l.launch.g.fresh_var(Ty::I64).1);
         let (mut both, mut one) = (Vec::new(), Vec::new());
         for r in self.reductions {
@@ -132,10 +132,10 @@ impl Batch<'_> {
             one.extend(a);
         }
         let pairs = Expr::binary(BinaryOp::Shr, self.present.clone(), Expr::int(1));
-        let pairs = named(l, "pairs", pairs, out);
+        let pairs = bind(l, "pairs", pairs, out);
         let values = |l: &mut Lower, roots: &[NodeId], lo: &Expr, hi: &Expr| {
             each(l, "p", lo, hi, &mut |l, p, conditions, out| {
-                let even = named(l, "k", p.clone().times(Expr::int(2)), out);
+                let even = bind(l, "k", p.clone().times(Expr::int(2)), out);
                 let odd = even.clone().plus(Expr::int(1));
                 let vars = [(self.s.index, i.clone()), (index[0], even), (index[1], odd)];
                 if let Some(conditions) = conditions {
@@ -156,8 +156,8 @@ impl Batch<'_> {
 
     /// Emits the columns of segment `i`, the batch's `number`-th.
     fn row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let i = named(l, "i", i, out);
-        let at = named(l, "at", number.times(Expr::int(COLUMNS)), out);
+        let i = bind(l, "i", i, out);
+        let at = bind(l, "at", number.times(Expr::int(COLUMNS)), out);
         let e = l.k.reg("e", Ty::I64);
         let next = Expr::Reg(e).plus(Expr::int(COLUMNS));
         let mut full = self.elements(l, &i, &at, Some(Expr::Reg(e)), &Expr::int(COLUMNS))?;
@@ -194,21 +194,21 @@ impl Batch<'_> {
         let mut all = Vec::new();
         let mut number = |(r, is_count): (Accumulator, bool)| {
             let e = first.as_ref().filter(|_| is_count)?;
-            Some(named(l, "number", number_of(e, r.ty), &mut all))
+            Some(bind(l, "number", number_of(e, r.ty), &mut all))
         };
         let numbers = each_accumulator(self.reductions).zip(counts(self.reductions));
         let numbers: Vec<Option<Expr>> = numbers.map(&mut number).collect();
         let old = old.concat();
         let mut elements = each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
             let k = first.clone().map_or(c.clone(), |e| e.plus(c.clone()));
-            let k = named(l, "k", k, out);
-            let to = named(l, "to", at.clone().plus(c.clone()), out);
+            let k = bind(l, "k", k, out);
+            let to = bind(l, "to", at.clone().plus(c.clone()), out);
             let mut vars = vec![(self.s.index, i.clone()), (index, k)];
             if first.is_some() {
                 for ((acc, m), number) in old.iter().zip(&self.columns).zip(&numbers) {
                     let before = match number {
                         Some(number) => number.clone(),
-                        None => named(l, "acc", Expr::load(*m, to.clone()), out),
+                        None => bind(l, "acc", Expr::load(*m, to.clone()), out),
                     };
                     vars.push((*acc, before));
                 }
@@ -232,7 +232,7 @@ impl Batch<'_> {
             return self.tree(l, rows, None, out);
         }
         let each = Expr::binary(BinaryOp::Shr, self.length.clone(), log.clone());
-        let each = named(l, "each", Expr::binary(BinaryOp::Max, each, Expr::int(1)), out);
+        let each = bind(l, "each", Expr::binary(BinaryOp::Max, each, Expr::int(1)), out);
         let all = Expr::binary(BinaryOp::Shl, each.clone(), log);
         let (mut even, mut others) = (Vec::new(), Vec::new());
         self.tree(l, rows, Some(each), &mut even)?;

@@ -8,7 +8,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::canonical;
 use crate::schedule::facts::{Segments, StoredColumns};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -42,7 +42,7 @@ impl Strip<'_> {
     pub(super) fn own(&self, l: &mut Lower, q: &Expr, i: &Expr, out: &mut Vec<Stmt>) -> Known {
         let mut own = vec![(self.s.index, i.clone())];
         for (n, m) in self.known {
-            own.push((*n, named(l, "known", Expr::load(*m, q.clone()), out)));
+            own.push((*n, bind(l, "known", Expr::load(*m, q.clone()), out)));
         }
         own
     }
@@ -71,7 +71,7 @@ impl Strip<'_> {
             let mut known = Vec::new();
             let mut values = |l: &mut Lower, arrays: &[Mem], at: &Expr, name: &'static str| {
                 let loaded = load(arrays, &at.clone().plus(Expr::Reg(q)));
-                let values: Vec<Expr> = loaded.into_iter().map(|e| named(l, name, e, &mut body)).collect();
+                let values: Vec<Expr> = loaded.into_iter().map(|e| bind(l, name, e, &mut body)).collect();
                 r.nodes(l.launch, &values, &mut known)
             };
             let (low, high) = (values(l, a_mem, &a.1, "low"), values(l, b_mem, &b.1, "high"));
@@ -113,7 +113,7 @@ impl Strip<'_> {
             for (it, e) in stored.items.iter().zip(of_row) {
                 let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
                 let e = canonical(e.clone(), ty, &mut l.k.kernel, out);
-                let e = named(l, "value", e, out);
+                let e = bind(l, "value", e, out);
                 stores.push(Stmt::Store(mem, l.place_at(mem, &[row.clone(), i.clone()]), e));
             }
         }
@@ -146,7 +146,7 @@ pub(super) fn region(
     same.sort_unstable();
     let values = l.region(&fixed, &same, &Expr::int(0), before)?;
     for (n, e) in same.into_iter().zip(values) {
-        fixed.push((n, named(l, "same", e, before)));
+        fixed.push((n, bind(l, "same", e, before)));
     }
     fixed.extend(own);
     l.region(&fixed, roots, at, body)

@@ -15,12 +15,12 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower, named};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::{thread_rows, unroll_and_jam};
 use rustc_hash::FxHashSet as HashSet;
 
 /// The most nodes of the straight code of a row.
-const MOST_NODES: usize = 512;
+const MAX_NODES: usize = 512;
 
 /// The elements of a group for each length of rows that has straight code.
 pub struct ThreadRows {
@@ -38,7 +38,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ThreadRows> {
     let own: HashSet<NodeId> = l.g.reachable(roots.iter().copied()).into_iter().collect();
     let mut of_lengths = Vec::new();
     for n in thread_rows::LENGTHS.map(i64::from) {
-        let straight = thread_rows::unrolled(&mut l.g, &roots, length, n, MOST_NODES);
+        let straight = thread_rows::unrolled(&mut l.g, &roots, length, n, MAX_NODES);
         of_lengths.extend(
             straight
                 .filter(|roots| {
@@ -63,8 +63,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, rows: &ThreadRows) -> Resu
     let (count, length) = (l.launch.count(), l.launch.host(rows.length));
     let grain = Expr::int(l.launch.facts.grain.into());
     let mut out = Vec::new();
-    let lo = named(l, "lo", Expr::TileBegin.times(grain.clone()), &mut out);
-    let hi = named(l, "hi", Expr::TileEnd.times(grain).min(count), &mut out);
+    let lo = bind(l, "lo", Expr::TileBegin.times(grain.clone()), &mut out);
+    let hi = bind(l, "hi", Expr::TileEnd.times(grain).min(count), &mut out);
     let mut others = map::main(l, fused, false)?;
     for (n, roots) in rows.of_lengths.iter().rev() {
         let (i, mut body) = (l.k.reg("i", Ty::I64), Vec::new());

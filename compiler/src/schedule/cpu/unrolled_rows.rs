@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap as HashMap;
 /// The most elements of a row.
 const LONGEST: i64 = 8;
 /// The most operations of all elements of a row.
-const MOST_OPERATIONS: i64 = 400;
+const MAX_OPERATIONS: i64 = 400;
 
 /// A fused group that this strategy serves.
 pub struct UnrolledRows {
@@ -48,7 +48,7 @@ pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<i64> {
     let length = l.g.as_lit(columns).and_then(Lit::as_int)?;
     let is_map = !l.facts.nested && !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
     let fits =
-        is_map && (2..=LONGEST).contains(&length) && length * i64::from(l.facts.cost) <= MOST_OPERATIONS;
+        is_map && (2..=LONGEST).contains(&length) && length * i64::from(l.facts.cost) <= MAX_OPERATIONS;
     (fits && needs_indices(l, fused)).then_some(length)
 }
 

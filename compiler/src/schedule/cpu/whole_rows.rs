@@ -10,7 +10,7 @@ use crate::core::deviations::{self, MOMENTS};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::Reduction;
 
 /// Whether a reduction counts its elements, by numbers.
@@ -25,18 +25,18 @@ pub(super) fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Ve
     let absent = r.absent(l.launch).split_off(1);
     fill(l, &columns, absent, out);
     let rows = Expr::binary(BinaryOp::Shr, count.clone(), Expr::int(COLUMNS.trailing_zeros().into()));
-    let rows = named(l, "rows", rows, out);
+    let rows = bind(l, "rows", rows, out);
     let row = l.k.reg("row", Ty::I64);
     let (mut body, mut known) = (Vec::new(), place.vars.to_vec());
     let start = base.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-    let start = named(l, "start", start, &mut body);
+    let start = bind(l, "start", start, &mut body);
     let after = r.count_after(l, &Expr::Reg(row), &mut known, &mut body)?;
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
     let acc = r.variables(l.launch);
     let roots = r.step_to(l.launch, &acc, after, index).split_off(1);
     let mut elements = each(l, "c", &Expr::int(0), &Expr::int(COLUMNS), &mut |l, c, conditions, out| {
         let mut vars = known.clone();
-        vars.push((index, named(l, "i", start.clone().plus(c.clone()), out)));
+        vars.push((index, bind(l, "i", start.clone().plus(c.clone()), out)));
         let column = Column { all: &columns, at: c, before: &acc[1..] };
         column.step(l, vars, (&roots, conditions), place.at, out)
     })?;
@@ -55,7 +55,7 @@ pub(super) fn tree(
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let count = r.after_rows(vec![rows.clone()], rows.clone()).remove(0);
-    let mut count = named(l, "count", count, out);
+    let mut count = bind(l, "count", count, out);
     let (mut from, mut width) = (columns, COLUMNS / 2);
     while width > 0 {
         let to = columns_of(l, r, width, out);
@@ -67,7 +67,7 @@ pub(super) fn tree(
             let mut side = [of_column; MOMENTS];
             for ((to, ty), e) in side.iter_mut().zip(&r.types).skip(1).zip(load(&from, &at)) {
                 *to = l.launch.g.fresh_var(*ty).1;
-                own.push((*to, named(l, "joined", e, &mut body)));
+                own.push((*to, bind(l, "joined", e, &mut body)));
             }
             side
         });

@@ -17,19 +17,19 @@ use crate::core::{Graph, NodeId, Op, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{LaunchContext, Lower, named};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
 /// The elements of a piece of a row: what is stored of them stays in the first-level cache.
 const PIECE: i64 = 1024;
 /// The greatest distance between neighbours of a window.
-const MOST_DISTANCE: i64 = 64;
+const MAX_DISTANCE: i64 = 64;
 /// The most windows of an element, and nodes of a term.
-const MOST_WINDOWS: usize = 4;
-const MOST_NODES: usize = 64;
+const MAX_WINDOWS: usize = 4;
+const MAX_NODES: usize = 64;
 /// The fewest terms with which fewer operations are left: two of each of four neighbours.
-const FEWEST_TERMS: usize = 8;
+const MIN_TERMS: usize = 8;
 
 /// A join of the same value of several neighbours.
 struct Window {
@@ -59,7 +59,7 @@ impl Stored {
     pub fn of(&self, l: &mut Lower, j: &Expr, out: &mut Vec<Stmt>) -> Vec<(NodeId, Expr)> {
         let at = j.clone().minus(self.from.clone());
         let value = |(n, m, offset): &(NodeId, Mem, i64)| {
-            (*n, named(l, "neighbour", Expr::load(*m, at.clone().plus(Expr::int(*offset))), out))
+            (*n, bind(l, "neighbour", Expr::load(*m, at.clone().plus(Expr::int(*offset))), out))
         };
         self.values.iter().map(value).collect()
     }
@@ -77,7 +77,7 @@ impl Windows {
         let outside = outside_of_lambdas(&l.g, roots);
         let (mut list, mut joined) = (Vec::new(), HashMap::default());
         for n in nodes.into_iter().filter(|n| !inner.contains(n) && outside.contains(n)) {
-            if list.len() < MOST_WINDOWS
+            if list.len() < MAX_WINDOWS
                 && let Some(op) = operator(&l.g, n)
                 && let Some(window) = Window::of(l, &terms(&l.g, n, &inner), (own, var), op)
             {
@@ -110,7 +110,7 @@ impl Windows {
         let from = l.k.reg("from", Ty::I64);
         let (mut out, mut body) = (Vec::new(), Vec::new());
         let to = Expr::Reg(from).plus(Expr::int(PIECE)).min(end.clone());
-        let to = named(l, "to", to, &mut body);
+        let to = bind(l, "to", to, &mut body);
         let mut stored = Stored { values: Vec::new(), from: Expr::Reg(from) };
         for w in &self.list {
             let (lowest, span) = w.span();
@@ -118,7 +118,7 @@ impl Windows {
             let mem = l.k.local("values", ty, (PIECE + span) as u32, &mut out);
             let (q, mut inside) = (l.k.reg("q", Ty::I64), Vec::new());
             let j = Expr::Reg(from).plus(Expr::int(lowest)).plus(Expr::Reg(q));
-            let j = named(l, "j", j, &mut inside);
+            let j = bind(l, "j", j, &mut inside);
             let vars: Vec<(NodeId, Expr)> = known.iter().cloned().chain([(own, j.clone())]).collect();
             let value = l.region(&vars, &[w.value], &j, &mut inside)?.remove(0);
             inside.push(Stmt::Store(mem, Expr::Reg(q), value));
@@ -140,7 +140,7 @@ impl Window {
     fn of(l: &mut LaunchContext, terms: &[NodeId], own: (NodeId, Var), op: BinaryOp) -> Option<Window> {
         // a load and a join for each term, or those of one neighbour, a store, and those of what is stored
         let pays = |each: usize, count: usize| each * count > each + count + 1;
-        if terms.len() < FEWEST_TERMS {
+        if terms.len() < MIN_TERMS {
             return None;
         }
         let mut of_distance: BTreeMap<i64, Vec<NodeId>> = BTreeMap::new();
@@ -151,7 +151,7 @@ impl Window {
         of_distance.values_mut().for_each(|values| values.sort_unstable());
         let (lowest, values) = of_distance.first_key_value()?;
         let (each, count) = (values.len(), of_distance.len());
-        let is_near = of_distance.last_key_value()?.0 - lowest <= MOST_DISTANCE;
+        let is_near = of_distance.last_key_value()?.0 - lowest <= MAX_DISTANCE;
         if !is_near || !pays(each, count) || of_distance.values().any(|of| of != values) {
             return None;
         }
@@ -232,7 +232,7 @@ fn without_distance(l: &mut LaunchContext, n: NodeId, (own, var): (NodeId, Var))
         if l.g.is_closed(m) || !seen.insert(m) {
             continue;
         }
-        if seen.len() > MOST_NODES {
+        if seen.len() > MAX_NODES {
             return None;
         }
         match l.g.op(m).clone() {

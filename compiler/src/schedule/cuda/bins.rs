@@ -25,8 +25,8 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::destinations::Tests;
 use crate::schedule::find_facts::GUESSED_PART;
 use crate::schedule::groups::{FusedGroup, domain};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
-use place::{FILLED, FOR_BLOCK, Place};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
+use place::{BinMemory, FILLED, FOR_BLOCK};
 use std::rc::Rc;
 
 /// Threads of a block.
@@ -38,7 +38,7 @@ const SHARED: u32 = 48 << 10;
 /// The elements that a block goes through at once, at most; parts are cut at multiples of it.
 const CHUNK: i64 = crate::core::bins::CUT;
 /// The most operations of a thread's unrolled elements.
-pub(super) const MOST_OPERATIONS: i64 = 512;
+pub(super) const MAX_OPERATIONS: i64 = 512;
 
 /// Returns the variants of bins; `None` if the group is none.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
@@ -72,10 +72,10 @@ fn list(
     let ty = if is_count { Ty::U32 } else { bins.ty };
     let most = SHARED / ty.size() as u32;
     let places = [
-        (Place::Shared { bins: OF_WARP, copies: THREADS / WARP, ty }, "_few", Some(OF_WARP)),
-        (Place::Shared { bins: most, copies: 1, ty }, "_some", Some(most)),
-        (Place::Filled, "_filled", None),
-        (Place::Result, "", None),
+        (BinMemory::Shared { bins: OF_WARP, copies: THREADS / WARP, ty }, "_few", Some(OF_WARP)),
+        (BinMemory::Shared { bins: most, copies: 1, ty }, "_some", Some(most)),
+        (BinMemory::Filled, "_filled", None),
+        (BinMemory::Result, "", None),
     ];
     for (place, own, longest) in places {
         let variant = Variant {
@@ -92,7 +92,7 @@ fn list(
 /// is too long to be repeated.
 fn vector_width(l: &LaunchContext) -> Option<i64> {
     let widest = l.facts.accesses.pointwise().map(|x| l.g.ty(*x).elem.size()).max()?;
-    let affordable = (MOST_OPERATIONS / of_element(l)).max(1);
+    let affordable = (MAX_OPERATIONS / of_element(l)).max(1);
     Some((16 / widest as i64).min(1 << affordable.ilog2()))
 }
 
@@ -105,16 +105,16 @@ fn of_element(l: &LaunchContext) -> i64 {
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
-    (bins, place): (&Bins, Place),
+    (bins, place): (&Bins, BinMemory),
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
     let (mem, count) = (l.launch.output(&fused.items[0]), l.launch.host(bins.count));
     let tests = bins.tests(&mut l.launch.g);
     let code = Code { bins, mem, count, tests, layout };
     let body = match place {
-        Place::Shared { bins, copies, ty } => code.in_shared(l, (bins, copies, ty))?,
-        Place::Filled => code.filled(l, fused),
-        Place::Result => code.in_result(l)?,
+        BinMemory::Shared { bins, copies, ty } => code.in_shared(l, (bins, copies, ty))?,
+        BinMemory::Filled => code.filled(l, fused),
+        BinMemory::Result => code.in_result(l)?,
     };
     Ok((body, place.grid()))
 }
@@ -272,7 +272,7 @@ impl Code<'_> {
     /// Returns how many groups of neighbours a thread has at once.
     fn groups(&self, l: &Lower) -> i64 {
         let most = CHUNK / (i64::from(THREADS) * self.layout.v);
-        let affordable = MOST_OPERATIONS / (of_element(l.launch) * self.layout.v);
+        let affordable = MAX_OPERATIONS / (of_element(l.launch) * self.layout.v);
         1 << most.min(affordable).clamp(1, 4).ilog2()
     }
 

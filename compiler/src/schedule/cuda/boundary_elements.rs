@@ -19,7 +19,7 @@ use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// Computes the elements of a warp that has lanes outside of the interior, except those of its
 /// interior lanes. `bounds` is `None` if no lane is interior.

@@ -13,7 +13,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
 use crate::schedule::error_records;
 use crate::schedule::groups::{Item, domain};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// The maximum number of elements of a thread for which f32 divisions have no branches: the test of
 /// each division's operands follows right where they are in registers. Eight elements of an `acos`

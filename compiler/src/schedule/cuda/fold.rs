@@ -12,7 +12,7 @@ use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::folds::Fold;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::scalars as values;
 

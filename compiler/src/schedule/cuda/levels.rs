@@ -12,7 +12,7 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, by_reduction, tiles, totals_of};
 use crate::schedule::scalars as values;

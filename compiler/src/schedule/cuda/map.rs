@@ -25,7 +25,7 @@ use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::stencil::Stencil;
 
 /// Threads of a block.

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::{FusedGroup, is_store};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, by_reduction};
 

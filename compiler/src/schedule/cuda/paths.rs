@@ -5,7 +5,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, SlowPath};
+use crate::schedule::lower::{Lower, UnlikelyArms};
 use crate::schedule::{division, slow_path};
 
 /// Declares the flag that becomes true if an element needs the slow path. Returns `None` if there
@@ -29,7 +29,7 @@ pub fn fast_path_values(
 ) -> Result<(Vec<Expr>, Option<Expr>)> {
     let conditions = slow_path::conditions(l.launch, roots);
     let all_roots: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
-    let path = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
+    let path = if conditions.is_empty() { UnlikelyArms::default() } else { UnlikelyArms::skip() };
     let mut values = l.on_path(path, |l| l.region(vars, &all_roots, &Expr::int(0), out)).0?;
     let needs_slow_path =
         values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
@@ -47,7 +47,7 @@ pub fn branch_free_values(
 ) -> Result<Vec<Expr>> {
     let Some(needs_slow_path) = needs_slow_path else { return l.region(vars, roots, &Expr::int(0), out) };
     let roots = division::fast_path(l, roots);
-    l.on_path(SlowPath::Flag(needs_slow_path, Default::default()), |l| {
+    l.on_path(UnlikelyArms::Flag(needs_slow_path, Default::default()), |l| {
         l.region(vars, &roots, &Expr::int(0), out)
     })
     .0

@@ -2,7 +2,7 @@
 //! values it loads by vectors before it stores the first of them, each by itself. The last block has fewer, and goes
 //! through them one by one.
 
-use super::bins::{MOST_OPERATIONS, each};
+use super::bins::{MAX_OPERATIONS, each};
 use super::elements::Elements;
 use super::expressions::{thread, to_i64};
 use super::thread_layout::ThreadLayout;
@@ -13,7 +13,7 @@ use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::put::Put;
 use crate::schedule::put_stores::stores;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 /// Threads of a block.
 const THREADS: u32 = 256;
 /// The most elements of a thread.
-const MOST_ELEMENTS: i64 = 4;
+const MAX_ELEMENTS: i64 = 4;
 
 /// Returns the variants; `None` if the group's elements go to no destinations.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
@@ -47,7 +47,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
 
 /// Returns how many elements of a thread have code that is short enough to be repeated.
 fn affordable(l: &LaunchContext) -> i64 {
-    1 << (MOST_OPERATIONS / i64::from(l.facts.cost).max(1)).max(1).ilog2()
+    1 << (MAX_OPERATIONS / i64::from(l.facts.cost).max(1)).max(1).ilog2()
 }
 
 /// Returns how many neighbours have 16 bytes in the widest array that is read by elements, or fewer if their code is
@@ -60,7 +60,7 @@ fn vector_width(l: &LaunchContext) -> Option<i64> {
 /// Writes the code of a thread, and returns it with the grid.
 pub fn main(l: &mut Lower, fused: &FusedGroup, put: &Put, layout: ThreadLayout) -> Result<(Vec<Stmt>, Grid)> {
     let (v, threads) = (layout.v, i64::from(THREADS));
-    let groups = (affordable(l.launch).min(MOST_ELEMENTS) / v).max(1);
+    let groups = (affordable(l.launch).min(MAX_ELEMENTS) / v).max(1);
     let per_block = threads * v * groups;
     let n = l.launch.count();
     let mut out = Vec::new();

@@ -33,7 +33,7 @@ use crate::scalar::{Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::stencil::{self, Stencil};
 use placement::{InteriorBounds, Line, PlaneTiling, Reach, ThreadPosition};
 use rustc_hash::FxHashMap as HashMap;

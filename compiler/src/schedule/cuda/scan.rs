@@ -27,7 +27,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::canonical;
 use crate::schedule::groups::{FusedGroup, Item, domain};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::scan_operator::Operator;
 use crate::schedule::scans::Scan;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ const ROWS: i64 = SCAN_TILE / SCAN_ROW;
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
 
 /// The most stored arrays for which a launch that stores elements elsewhere asks for two resident blocks.
-const MOST_BOUND: usize = 3;
+const MAX_BOUND: usize = 3;
 
 /// The values of the components of something.
 type Value = Vec<Expr>;
@@ -98,7 +98,7 @@ fn threads(part: ScanPart) -> u32 {
 /// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone. The
 /// values of more arrays would not stay in the registers that are then left.
 pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
-    let is_bound = scan.goes_elsewhere() && fused.items.len() <= MOST_BOUND && !layout.strided;
+    let is_bound = scan.goes_elsewhere() && fused.items.len() <= MAX_BOUND && !layout.strided;
     if is_bound { 2 } else { 0 }
 }
 

@@ -90,7 +90,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         all.extend(others);
         return all;
     }
-    if let Some(any_lengths) = segments::variants_of_any_lengths(l, fused) {
+    if let Some(any_lengths) = segments::ragged_variants(l, fused) {
         return any_lengths;
     }
     let inner = Rc::new(interior(l, fused));

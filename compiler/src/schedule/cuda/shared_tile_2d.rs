@@ -22,7 +22,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;

@@ -16,7 +16,7 @@ use crate::plan::gpu::Profit;
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::stencil;
 
 /// The number of blocks up to which it is the fastest variant. For Black-Scholes by `erf` this is

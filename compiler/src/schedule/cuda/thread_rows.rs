@@ -18,13 +18,13 @@ use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, ShortRow, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, ShortRow, bind};
 use crate::schedule::{thread_rows, unroll_and_jam};
 
 /// The longest rows of which a thread has two.
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
-const MOST_NODES: usize = 2048;
+const MAX_NODES: usize = 2048;
 /// Threads of a block. The assignment of points of 16 dimensions to 8 centres takes 0.0892 ms with 128,
 /// 0.0921 with 256.
 pub const THREADS: u32 = 128;
@@ -54,7 +54,7 @@ impl ThreadRowsParams {
         let items = stored(l, fused);
         let first: (Var, NodeId) = l.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.g, it.node, first.1)).collect();
-        let mut roots = thread_rows::unrolled(&mut l.g, &roots, length, n.into(), MOST_NODES)?;
+        let mut roots = thread_rows::unrolled(&mut l.g, &roots, length, n.into(), MAX_NODES)?;
         let mut indices = vec![first.1];
         let nodes = l.g.reachable_until(roots.iter().copied(), |n| l.g.is_closed(n));
         let is_straight = !nodes.into_iter().any(|n| l.g.op(n).is_loop() && !l.g.is_closed(n));

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::error_records;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::{assign, read};
 use crate::schedule::reduction::{Reduction, bound};
 use std::ops::Range;

@@ -33,9 +33,7 @@ pub enum Choice {
     /// A segmented reduction: how segments are mapped to threads, and the name in reports.
     Segmented(segments::SegmentMapping, Strategy),
     /// Reductions of segments whose lengths are data, each by a warp, or short ones by lanes.
-    Ragged {
-        by_lanes: bool,
-    },
+    Ragged { by_lanes: bool },
     /// Elements that reduce a row of their own again and again, which lies in a thread's registers.
     ThreadRows(thread_rows::ThreadRowsParams),
     /// Several reductions and maps of rows that lie in registers.
@@ -53,7 +51,7 @@ pub enum Choice {
     /// A matrix product by tensor cores.
     TensorProduct(tensor_product::TensorProductParams),
     /// A reduction into bins: each part of the elements has bins of its own, to which its elements are joined.
-    Bins(Bins, bins::place::Place),
+    Bins(Bins, bins::place::BinMemory),
     /// Elements that are stored at their destinations.
     Put(Put),
     /// A part of a scan.
@@ -67,9 +65,7 @@ pub enum Choice {
     /// Reductions by the fixed tree.
     Reduction,
     /// Reductions of narrow elements in any order; so many tiles are loaded together.
-    PackedReduction {
-        batch: u32,
-    },
+    PackedReduction { batch: u32 },
     /// Loops that all elements of a block run together, tile by tile through shared memory.
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.

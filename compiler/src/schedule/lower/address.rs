@@ -1,7 +1,7 @@
 //! Reads and addresses: the address of the element at given indices, and the reads that share one
 //! load.
 
-use super::builder::bind;
+use super::builder::bind_node;
 use super::{LaunchContext, Lower, Operand, Region};
 use crate::core::index_space::indices;
 use crate::core::length::Length;
@@ -220,7 +220,7 @@ impl Lower<'_, '_, '_> {
         }
         let mem = self.launch.input(x);
         let at = self.address(mem, index, r)?.0;
-        let e = bind(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, at), &mut r.out);
+        let e = bind_node(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, at), &mut r.out);
         self.scope.loaded.iter_mut().for_each(|l| drop(l.insert(key.clone(), e.clone())));
         Ok(e)
     }
@@ -238,7 +238,7 @@ impl Lower<'_, '_, '_> {
         let base = self.value(base, r)?.0;
         let index = if offset == 0 { base } else { base.plus(Expr::int(offset)) };
         let mem = self.launch.input(x);
-        let e = bind(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, index), &mut r.out);
+        let e = bind_node(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, index), &mut r.out);
         if let Some(loaded) = &mut self.scope.loaded {
             loaded.insert(key, e.clone());
         }

@@ -105,7 +105,7 @@ impl KernelBuilder {
 
 /// Binds an expression to a register, unless it is a register or a constant already, and returns
 /// its value.
-pub fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+pub fn bind_node(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
         return e;
     }

@@ -43,7 +43,7 @@ pub struct LaunchContext<'s, 'a> {
 #[derive(Default)]
 pub(in crate::schedule) struct Arm {
     /// Whether it takes many operations.
-    pub is_dear: bool,
+    pub is_expensive: bool,
     /// The nodes that may leave an error record.
     pub records: Vec<NodeId>,
 }

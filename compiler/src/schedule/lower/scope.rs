@@ -28,7 +28,7 @@ pub struct ElementScope {
     /// Rows of this length are read by vectors, where indices are constants.
     pub short_row: Option<ShortRow>,
     /// How unlikely arms are treated.
-    pub path: SlowPath,
+    pub path: UnlikelyArms,
     /// On a GPU: whether divisions and roots of f32 are computed for any operands without a branch.
     pub full_range: bool,
     /// Whether host scalars that the kernel does not get yet are computed in the kernel, so that
@@ -39,7 +39,7 @@ pub struct ElementScope {
 }
 
 /// How the code that is being generated treats unlikely arms.
-pub enum SlowPath {
+pub enum UnlikelyArms {
     /// The slow path: unlikely arms are computed. The flag says whether an expensive one became a
     /// branch.
     Compute(bool),
@@ -51,23 +51,25 @@ pub enum SlowPath {
     Flag(Reg, IndexSet<NodeId, FxBuildHasher>),
 }
 
-impl Default for SlowPath {
-    fn default() -> SlowPath {
-        SlowPath::Compute(false)
+impl Default for UnlikelyArms {
+    fn default() -> UnlikelyArms {
+        UnlikelyArms::Compute(false)
     }
 }
 
-impl SlowPath {
+impl UnlikelyArms {
     /// Returns the fast path with no assumptions yet.
-    pub fn skip() -> SlowPath {
-        SlowPath::Skip(IndexSet::default())
+    pub fn skip() -> UnlikelyArms {
+        UnlikelyArms::Skip(IndexSet::default())
     }
 
     /// Returns the conditions that were assumed not to hold.
     pub fn assumed(self) -> Vec<NodeId> {
         match self {
-            SlowPath::Skip(conditions) | SlowPath::Flag(_, conditions) => conditions.into_iter().collect(),
-            SlowPath::Compute(_) => vec![],
+            UnlikelyArms::Skip(conditions) | UnlikelyArms::Flag(_, conditions) => {
+                conditions.into_iter().collect()
+            }
+            UnlikelyArms::Compute(_) => vec![],
         }
     }
 }

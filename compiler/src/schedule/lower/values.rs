@@ -1,9 +1,9 @@
 //! Values: lowers a node of core IR to an expression of kernel IR, and binds it to a register if it
 //! is used several times.
 
-use super::builder::bind;
+use super::builder::bind_node;
 use super::region::{Record, Region};
-use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, Operand, SlowPath};
+use super::{Lower, MAX_DEPTH, MAX_OF_EACH, MAX_WRITTEN, Operand, UnlikelyArms};
 use crate::budget;
 use crate::core::records::{WORDS_OF_NUMBER, broken_promise, promised_number, words_of_limit, wrong_bounds};
 use crate::core::{NodeId, Op};
@@ -44,7 +44,7 @@ impl Lower<'_, '_, '_> {
         };
         let shared = r.uses.of(n) != 1 || self.launch.g.node(n).bound || depth > MAX_DEPTH;
         if shared {
-            let known = (bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out), 1);
+            let known = (bind_node(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out), 1);
             r.memo.insert(n, known.clone());
             return Ok(known);
         }
@@ -81,7 +81,7 @@ impl Lower<'_, '_, '_> {
         // what this value needs is computed in the prologue, too, and found there
         let mut r = Region::at(&Expr::int(0));
         // the prologue computes unlikely arms, even if the loop leaves them out
-        let (e, _) = self.on_path(SlowPath::default(), |l| match l.launch.crossing(n) {
+        let (e, _) = self.on_path(UnlikelyArms::default(), |l| match l.launch.crossing(n) {
             Some(place) => l.slot_in(n, place),
             None => match slow_path::value(l, n, &mut r)? {
                 Some(known) => Ok(known.0),
@@ -89,7 +89,7 @@ impl Lower<'_, '_, '_> {
             },
         });
         let e = e?;
-        let e = bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out);
+        let e = bind_node(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out);
         self.k.prologue.append(&mut r.out);
         self.k.invariant.insert(n, e.clone());
         Ok(e)
@@ -103,7 +103,7 @@ impl Lower<'_, '_, '_> {
         if written.is_multiple_of(BETWEEN_CHECKS) {
             budget::check().map_err(|e| e.at(self.launch.g.node(n).loc.first()))?;
         }
-        if *written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
+        if *written <= MAX_WRITTEN + MAX_OF_EACH * s.f.graph.len() {
             return Ok(());
         }
         let what = "nested operations are written out several times for each operation around them, which is more code here than compiles in reasonable time";

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::lower::Surroundings;
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::Reduction;
 
 /// Reductions that go through the same tree together; each of them is a lane.
@@ -49,7 +49,7 @@ impl<'a> Lanes<'a> {
 pub fn assign(l: &mut Lower, regs: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt>) {
     let values: Vec<Expr> = match regs {
         [_] => values,
-        _ => values.into_iter().map(|e| named(l, "next", e, out)).collect(),
+        _ => values.into_iter().map(|e| bind(l, "next", e, out)).collect(),
     };
     out.extend(regs.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
 }

@@ -4,7 +4,7 @@ use super::read;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::Ty;
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::reduction::Reduction;
 
 impl Reduction {
@@ -64,20 +64,20 @@ impl Reduction {
         let mut nodes = Vec::new();
         for (e, ty) in elements.into_iter().zip(self.types_of_elements()) {
             let (_, node) = l.launch.g.fresh_var(ty);
-            known.push((node, named(l, "element", e, out)));
+            known.push((node, bind(l, "element", e, out)));
             nodes.push(node);
         }
         let (mut begins, mut goes_on) = (Vec::new(), Vec::new());
         let first = self.first_of(l.launch, &nodes);
         let values = place.values(l, &known, &first, &mut begins)?;
         begins.extend(values.into_iter().enumerate().map(|(at, e)| set(at, e)));
-        let old: Vec<Expr> = old.into_iter().map(|e| named(l, "acc", e, &mut goes_on)).collect();
+        let old: Vec<Expr> = old.into_iter().map(|e| bind(l, "acc", e, &mut goes_on)).collect();
         let acc = self.nodes(l.launch, &self.with_elements(old), &mut known);
         let next = self.step_of(l.launch, &acc, &nodes);
         let mut values = place.values(l, &known, &next, &mut goes_on)?;
         if values.len() > 1 {
             // all new values are computed before any accumulator changes
-            values = values.into_iter().map(|e| named(l, "next", e, &mut goes_on)).collect();
+            values = values.into_iter().map(|e| bind(l, "next", e, &mut goes_on)).collect();
         }
         goes_on.extend(values.into_iter().enumerate().map(|(at, e)| set(at, e)));
         out.push(Stmt::If(is_first.clone(), begins, goes_on));

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::counter::Counters;
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::tiles;
 
 /// Emits the lanes' values of a tile, given its first element and its number of elements, which is
@@ -22,14 +22,14 @@ pub fn tree(
     out: &mut Vec<Stmt>,
     tile: &mut Tile,
 ) -> Result<Vec<Expr>> {
-    let of_sequence = named(l, "tiles", tiles(count.clone()), out);
-    let groups = named(l, "groups", tiles(of_sequence.clone()), out);
+    let of_sequence = bind(l, "tiles", tiles(count.clone()), out);
+    let groups = bind(l, "groups", tiles(of_sequence.clone()), out);
     level(l, lanes, groups, out, &mut |l, lanes, g, column, out| {
-        let first = named(l, "first", g.times(Expr::int(TILE)), out);
-        let left = named(l, "remaining", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
+        let first = bind(l, "first", g.times(Expr::int(TILE)), out);
+        let left = bind(l, "remaining", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
         let values = level(l, lanes, left, out, &mut |l, lanes, t, column, out| {
-            let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
-            let left = named(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);
+            let base = bind(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
+            let left = bind(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);
             let values = tile(l, lanes, base, left, out)?;
             column.go_on(l, lanes, values, out)
         })?;
@@ -48,7 +48,7 @@ pub(super) struct Column {
 impl Column {
     /// Emits the column's next step: the column begins with these values, or joins them.
     fn go_on(&self, l: &mut Lower, lanes: &mut Lanes, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
-        let values: Vec<Expr> = values.into_iter().map(|v| named(l, "value", v, out)).collect();
+        let values: Vec<Expr> = values.into_iter().map(|v| bind(l, "value", v, out)).collect();
         let (mut begins, mut joins) = (Vec::new(), Vec::new());
         let joined = lanes.join(l, &read(&self.acc), &values, &mut joins)?;
         assign(l, &self.acc, joined, &mut joins);
@@ -71,15 +71,15 @@ pub(super) fn level(
 ) -> Result<Vec<Expr>> {
     let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
     let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
-    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
     let acc = lanes.variables(l, "acc", &mut body);
     let column = Column { acc, is_first: Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0)) };
     let mut inner = Vec::new();
     let i = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-    let i = named(l, "at", i, &mut inner);
+    let i = bind(l, "at", i, &mut inner);
     visit(l, lanes, i, &column, &mut inner)?;
-    let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
+    let rows = bind(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
     body.push(Stmt::Seq(row, Expr::int(0), rows, inner));
     counter.push(l, lanes, 0, Expr::Reg(c), read(&column.acc), &mut body)?;
     out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
@@ -100,7 +100,7 @@ pub fn columns(
 ) -> Result<Vec<Expr>> {
     let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
     let c = l.k.reg("c", Ty::I64);
-    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
     column(l, lanes, &count, Expr::Reg(c), &mut counter, &mut body, step)?;
     out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
@@ -125,7 +125,7 @@ pub fn column(
     let i = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
     let next = step(l, i, Some(&read(&acc)), &mut inner)?;
     assign(l, &acc, next, &mut inner);
-    let rows = named(l, "rows", rows(count, &c), out);
+    let rows = bind(l, "rows", rows(count, &c), out);
     out.push(Stmt::Seq(row, Expr::int(1), rows, inner));
     counter.push(l, lanes, 0, c, read(&acc), out)
 }

@@ -5,7 +5,7 @@ use crate::core::simplify::simplify;
 use crate::core::{Graph, Lambda, NodeId, Op, TILE, Var, tuples};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::lower::{LaunchContext, Lower, named};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// Returns the accumulators of tuples after a further element: the element itself if it is the first.
 pub(super) fn with_element(g: &mut Graph, join: &Lambda, acc: &[NodeId], elements: &[NodeId]) -> Vec<NodeId> {
@@ -21,7 +21,7 @@ pub(super) fn with_element(g: &mut Graph, join: &Lambda, acc: &[NodeId], element
 pub fn bound(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     match e {
         Expr::Lit(_) => e,
-        e => named(l, name, e, out),
+        e => bind(l, name, e, out),
     }
 }
 

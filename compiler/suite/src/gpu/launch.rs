@@ -112,6 +112,10 @@ impl Call<'_> {
     ) -> Result<(), Failure> {
         let code = &self.compiled.kernels[l.kernel as usize].gpu_variants()[launch.variant];
         let (kernel, v) = (&code.kernel, &code.launch);
+        if self.is_dry {
+            self.entries.push(v.entry.clone());
+            return Ok(());
+        }
         // two elements with one destination race, of which there is a record
         if code.strategy == Strategy::Put && !self.records.is_empty() {
             return Ok(());

@@ -156,6 +156,8 @@ struct Call<'a> {
     capability: u32,
     /// Whether a version that is wanted and runs in clusters takes short rows as well.
     forces_clusters: bool,
+    /// Whether only the entries are asked for: no kernel runs.
+    is_dry: bool,
     memory: Memory,
     host: Vec<Lit>,
     places: Vec<Laid>,
@@ -207,28 +209,8 @@ fn call_with(
     how: How,
     (missing, capability, forces_clusters): (Missing, u32, bool),
 ) -> Result<Called, Failure> {
-    let plan = &compiled.functions[i].plan;
-    let mut host = Vec::new();
-    let len = |p: u32, axis: u8| shape(&args[p as usize])[usize::from(axis)];
-    let arg = |p: u32| if let Value::Scalar(l) = &args[p as usize] { *l } else { Lit::i64(0) };
-    host::evaluate(plan, true, len, arg, &mut host);
-    if let Some((_, message)) = host::violation(plan, &host) {
-        return Err(Failure::Shape(message));
-    }
-    let mut c = Call {
-        compiled,
-        plan,
-        how,
-        missing,
-        capability,
-        forces_clusters,
-        guard: None,
-        memory: Memory::default(),
-        host,
-        places: Vec::new(),
-        records: BTreeMap::new(),
-        entries: Vec::new(),
-    };
+    let mut c = Call { missing, capability, forces_clusters, ..Call::new(compiled, i, args, how)? };
+    let plan = c.plan;
     c.bind(args)?;
     c.run(&plan.steps, None)?;
     let results = (0..plan.results.len()).map(|r| c.result(r)).collect::<Result<_, _>>()?;
@@ -238,6 +220,58 @@ fn call_with(
         Some(Record { launch: l.name.clone(), element, site: l.sites[site].clone() })
     });
     Ok(Called { results, record, entries: c.entries })
+}
+
+/// What calls with the same arguments have run so far: the runtime's choice often is a version that was wanted before,
+/// and a version whose conditions do not hold is that choice.
+#[derive(Default)]
+pub struct Runs(Vec<(Layout, u32, Order, Vec<String>)>);
+
+impl Runs {
+    /// Whether a call runs other kernels than those before it, or the same ones in another way. Nothing is simulated.
+    pub fn is_new(&mut self, compiled: &Compiled, i: usize, args: &[Value], how: How) -> bool {
+        let entries = || {
+            let mut c = Call { is_dry: true, ..Call::new(compiled, i, args, how)? };
+            c.bind(args)?;
+            c.run(&c.plan.steps, None)?;
+            Ok::<_, Failure>(c.entries)
+        };
+        // a call that fails says why itself
+        let Ok(entries) = entries() else { return true };
+        let run = (how.layout, how.span, how.order, entries);
+        let is_new = !self.0.contains(&run);
+        self.0.push(run);
+        is_new
+    }
+}
+
+impl<'a> Call<'a> {
+    /// The call on a device of compute capability 9.0, before anything has memory.
+    fn new(compiled: &'a Compiled, i: usize, args: &[Value], how: How) -> Result<Call<'a>, Failure> {
+        let plan = &compiled.functions[i].plan;
+        let mut host = Vec::new();
+        let len = |p: u32, axis: u8| shape(&args[p as usize])[usize::from(axis)];
+        let arg = |p: u32| if let Value::Scalar(l) = &args[p as usize] { *l } else { Lit::i64(0) };
+        host::evaluate(plan, true, len, arg, &mut host);
+        if let Some((_, message)) = host::violation(plan, &host) {
+            return Err(Failure::Shape(message));
+        }
+        Ok(Call {
+            compiled,
+            plan,
+            how,
+            missing: Missing::default(),
+            capability: 90,
+            forces_clusters: false,
+            is_dry: false,
+            guard: None,
+            memory: Memory::default(),
+            host,
+            places: Vec::new(),
+            records: BTreeMap::new(),
+            entries: Vec::new(),
+        })
+    }
 }
 
 impl Call<'_> {
@@ -411,6 +445,8 @@ impl Call<'_> {
             run < c.runs(count, each)
         })?;
         let between = c.runs(most, each);
+        // a check that does not run never ends the iteration
+        let count = if self.is_dry { count.min(3 * most) } else { count };
         let number = self.place(c.number).arg;
         self.memory.set(number.memory, number.offset as usize, Lit::i64(-1));
         let outer = self.guard.replace((number.memory, number.offset));

@@ -25,7 +25,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::products::Product;
 use crate::schedule::reduction::Reduction;
 
@@ -112,27 +112,27 @@ impl Square<'_> {
         let width = and(self.count.clone(), TILE).min(Expr::int(COLUMNS));
         let rest = shr(width.plus(Expr::int(PART - 1)), PART);
         let parts = shr(self.count.clone(), TILE).times(Expr::int(of_tile)).plus(rest);
-        let parts = named(l, "parts", parts, out);
+        let parts = bind(l, "parts", parts, out);
         let (t, mut body) = (l.k.reg("part", Ty::I64), Vec::new());
-        let tile = named(l, "tile", shr(Expr::Reg(t), of_tile).times(Expr::int(TILE)), &mut body);
+        let tile = bind(l, "tile", shr(Expr::Reg(t), of_tile).times(Expr::int(TILE)), &mut body);
         let column = and(Expr::Reg(t), of_tile).times(Expr::int(PART));
-        let base = named(l, "base", tile.clone().plus(column), &mut body);
+        let base = bind(l, "base", tile.clone().plus(column), &mut body);
         let end = self.count.clone().min(tile.plus(Expr::int(TILE)));
-        let left = named(l, "left", end.minus(base.clone()), &mut body);
+        let left = bind(l, "left", end.minus(base.clone()), &mut body);
         let rows = shr(left.clone().plus(Expr::int(COLUMNS - 1)), COLUMNS);
-        let rows = named(l, "rows", rows, &mut body);
+        let rows = bind(l, "rows", rows, &mut body);
         let full = shr(left.clone().plus(Expr::int(COLUMNS - PART)), COLUMNS);
-        let full = named(l, "full", full, &mut body);
+        let full = bind(l, "full", full, &mut body);
         let last = left.minus(full.clone().times(Expr::int(COLUMNS)));
         let last = last.min(Expr::int(PART)).times(rows.clone().minus(full.clone()));
-        let last = named(l, "last", last, &mut body);
+        let last = bind(l, "last", last, &mut body);
         let part = Part { number: Expr::Reg(t), base, rows, full, last };
         self.pack(l, &part, &mut body)?;
         let (r, mut four) = (l.k.reg("r", Ty::I64), Vec::new());
-        let row = named(l, "row", Expr::Reg(r).times(Expr::int(ROWS)), &mut four);
+        let row = bind(l, "row", Expr::Reg(r).times(Expr::int(ROWS)), &mut four);
         self.rows(l, &part, (&row, ROWS), &mut four)?;
         let groups = Expr::binary(BinaryOp::Div, self.tile.counts[0].clone(), Expr::int(ROWS));
-        let groups = named(l, "groups", groups, &mut body);
+        let groups = bind(l, "groups", groups, &mut body);
         body.push(Stmt::Seq(r, Expr::int(0), groups.clone(), four));
         let (r, mut one) = (l.k.reg("r", Ty::I64), Vec::new());
         self.rows(l, &part, (&Expr::Reg(r), 1), &mut one)?;
@@ -145,7 +145,7 @@ impl Square<'_> {
     fn total(&self, l: &mut Lower, parts: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let [level, have] = ["level", "have"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
-        let there = named(l, "there", Expr::Reg(level).times(Expr::int(SIZE * SIZE)), &mut body);
+        let there = bind(l, "there", Expr::Reg(level).times(Expr::int(SIZE * SIZE)), &mut body);
         let all = self.tile.counts[0].clone().times(Expr::int(SIZE));
         let (x, y) = (l.k.reg("x", Ty::I64), l.k.reg("x", Ty::I64));
         let from = |x| Expr::load(self.pile, there.clone().plus(Expr::Reg(x)));
@@ -167,10 +167,10 @@ impl Square<'_> {
     /// Emits the join of two values, the lower one first.
     fn joined(&self, l: &mut Lower, lower: Expr, higher: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
         let [a, b] = [(); 2].map(|()| l.launch.g.fresh_var(self.r.types[0]).1);
-        let vars = [(a, named(l, "lower", lower, out)), (b, named(l, "higher", higher, out))];
+        let vars = [(a, bind(l, "lower", lower, out)), (b, bind(l, "higher", higher, out))];
         let joined = self.r.join(l.launch, &[a], &[b]);
         let e = l.region(&vars, &joined, &Expr::int(0), out)?.remove(0);
-        Ok(named(l, "joined", e, out))
+        Ok(bind(l, "joined", e, out))
     }
 }
 

@@ -8,9 +8,9 @@ impl Square<'_> {
         let (r, mut body) = (l.k.reg("r", Ty::I64), Vec::new());
         let is_full = Expr::binary(BinaryOp::Lt, Expr::Reg(r), part.full.clone());
         let here = Expr::Select(Box::new(is_full), Box::new(Expr::int(PART)), Box::new(part.last.clone()));
-        let here = named(l, "here", here, &mut body);
+        let here = bind(l, "here", here, &mut body);
         let first = part.base.clone().plus(Expr::Reg(r).times(Expr::int(COLUMNS)));
-        let first = named(l, "first", first, &mut body);
+        let first = bind(l, "first", first, &mut body);
         let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed };
         let row = |q: Expr| Expr::Reg(r).times(Expr::int(PART)).plus(q);
         body.extend(columns.pack(l, (&first, &here), &row)?);
@@ -52,19 +52,19 @@ impl Square<'_> {
         let size = Expr::int(count * SIZE);
         let [q, x] = ["q", "x"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
-        let to = named(l, "to", Expr::Reg(q).times(size.clone()), &mut body);
+        let to = bind(l, "to", Expr::Reg(q).times(size.clone()), &mut body);
         let identity = self.r.absent(l.launch).remove(0);
         let fill = Stmt::Store(self.chains, to.clone().plus(Expr::Reg(x)), identity);
         body.push(Stmt::For(x, Expr::int(0), size.clone(), vec![fill]));
         let is_there = Expr::binary(BinaryOp::Lt, Expr::Reg(q), part.last.clone());
         let more = Expr::Select(Box::new(is_there), Box::new(Expr::int(1)), Box::new(Expr::int(0)));
-        let depth = named(l, "depth", part.full.clone().plus(more), &mut body);
+        let depth = bind(l, "depth", part.full.clone().plus(more), &mut body);
         let turns = Expr::binary(BinaryOp::Div, depth.clone(), Expr::int(STEPS));
-        let turns = named(l, "turns", turns, &mut body);
+        let turns = bind(l, "turns", turns, &mut body);
         for steps in [STEPS, 1] {
             let (turn, mut inner) = (l.k.reg("turn", Ty::I64), Vec::new());
             let first = Expr::Reg(turn).times(Expr::int(steps * PART)).plus(Expr::Reg(q));
-            let first = named(l, "first", first, &mut inner);
+            let first = bind(l, "first", first, &mut inner);
             let at = (0..steps).map(|s| first.clone().plus(Expr::int(s * PART))).collect();
             self.steps(l, part, (row, count), &Steps::Next(at, to.clone()), &mut inner)?;
             let range = match steps {
@@ -119,11 +119,11 @@ impl Square<'_> {
             let of_row = Expr::binary(BinaryOp::Shr, at.clone(), shift).times(Expr::int(COLUMNS));
             let of_column = Expr::binary(BinaryOp::And, at.clone(), Expr::int(PART - 1));
             let index = part.base.clone().plus(of_row).plus(of_column);
-            vars.push((k, named(l, "index", index, out)));
+            vars.push((k, bind(l, "index", index, out)));
             let env = at_column.with(&l.launch.g, self.p.k, k);
             for (value, m) in self.p.sides[1].parts.iter().zip(&self.packed) {
                 let e = Expr::load(*m, at.clone().times(Expr::int(SIZE)).plus(Expr::Reg(c)));
-                let e = named(l, "b", e, &mut body);
+                let e = bind(l, "b", e, &mut body);
                 vars.push((env.of(&mut l.launch.g, *value), e));
             }
             steps_of.push(k);
@@ -138,7 +138,7 @@ impl Square<'_> {
                 let nodes: Vec<NodeId> = parts.map(|n| env.of(&mut l.launch.g, *n)).collect();
                 let values = l.region(&vars, &nodes, &Expr::int(0), out)?;
                 for (n, e) in nodes.into_iter().zip(values) {
-                    let e = named(l, "a", e, out);
+                    let e = bind(l, "a", e, out);
                     vars.push((n, e));
                 }
             }
@@ -153,21 +153,21 @@ impl Square<'_> {
                     let first = inner.tree.map_or(inner.next, |t| t.0);
                     let root = at_row.with(&l.launch.g, self.p.k, *k).of(&mut l.launch.g, first);
                     let e = l.region(&vars, &[root], &Expr::int(0), &mut body)?.remove(0);
-                    values.push(named(l, "column", e, &mut body));
+                    values.push(bind(l, "column", e, &mut body));
                 }
                 let value = self.tree(l, values, &mut body)?;
                 body.push(Stmt::Store(self.top, at, value));
                 continue;
             };
             let at = chain.clone().plus(at);
-            let mut value = named(l, "chain", Expr::load(self.chains, at.clone()), &mut body);
+            let mut value = bind(l, "chain", Expr::load(self.chains, at.clone()), &mut body);
             for k in &steps_of {
                 let (_, before) = l.launch.g.fresh_var(inner.ty);
                 vars.push((before, value));
                 let env = at_row.with(&l.launch.g, self.p.k, *k);
                 let root = env.with(&l.launch.g, inner.acc, before).of(&mut l.launch.g, inner.next);
                 let next = l.region(&vars, &[root], &Expr::int(0), &mut body)?.remove(0);
-                value = named(l, "chain", next, &mut body);
+                value = bind(l, "chain", next, &mut body);
             }
             body.push(Stmt::Store(self.chains, at, value));
         }
@@ -191,7 +191,7 @@ impl Square<'_> {
         let from = row.clone().times(Expr::int(SIZE));
         let place = |l: &mut Lower, out: &mut Vec<Stmt>| {
             let e = Expr::Reg(level).times(Expr::int(SIZE * SIZE)).plus(from.clone());
-            named(l, "there", e, out)
+            bind(l, "there", e, out)
         };
         let (x, mut body, mut join) = (l.k.reg("x", Ty::I64), Vec::new(), Vec::new());
         let there = place(l, &mut body);

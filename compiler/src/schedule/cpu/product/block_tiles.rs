@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::products::Product;
 
 /// Number of rows, and of columns, of a block tile.
@@ -29,30 +29,30 @@ pub fn block_tiles(l: &mut Lower, fused: &FusedGroup, work: &mut Work) -> Result
     let [rows, cols] = [matrix[0], matrix[1]].map(|n| l.launch.host(n));
     let n = l.launch.count();
     let mut out = Vec::new();
-    let across = named(l, "across", up(&cols, SIZE), &mut out);
-    let of_plane = named(l, "squares", up(&rows, SIZE).times(across.clone()), &mut out);
+    let across = bind(l, "across", up(&cols, SIZE), &mut out);
+    let of_plane = bind(l, "squares", up(&rows, SIZE).times(across.clone()), &mut out);
     let squares = match &planes {
-        Some(planes) => named(l, "squares", planes.clone().times(of_plane.clone()), &mut out),
+        Some(planes) => bind(l, "squares", planes.clone().times(of_plane.clone()), &mut out),
         None => of_plane.clone(),
     };
-    let units = named(l, "units", up(&n, l.launch.facts.grain.into()), &mut out);
+    let units = bind(l, "units", up(&n, l.launch.facts.grain.into()), &mut out);
     let share = |e: Expr| Expr::binary(BinaryOp::Div, e.times(squares.clone()), units.clone());
-    let [from, to] = [share(Expr::TileBegin), share(Expr::TileEnd)].map(|e| named(l, "share", e, &mut out));
+    let [from, to] = [share(Expr::TileBegin), share(Expr::TileEnd)].map(|e| bind(l, "share", e, &mut out));
     let t = l.k.reg("t", Ty::I64);
     let mut body = Vec::new();
     let plane = planes.map(|_| Expr::binary(BinaryOp::Div, Expr::Reg(t), of_plane.clone()));
-    let plane = plane.map(|e| named(l, "plane", e, &mut body));
+    let plane = plane.map(|e| bind(l, "plane", e, &mut body));
     let number = match &plane {
-        Some(plane) => named(l, "square", Expr::Reg(t).minus(plane.clone().times(of_plane)), &mut body),
+        Some(plane) => bind(l, "square", Expr::Reg(t).minus(plane.clone().times(of_plane)), &mut body),
         None => Expr::Reg(t),
     };
     let down = Expr::binary(BinaryOp::Div, number.clone(), across.clone());
-    let down = named(l, "down", down, &mut body);
+    let down = bind(l, "down", down, &mut body);
     let right = number.minus(down.clone().times(across));
-    let first = [down, right].map(|e| named(l, "first", e.times(Expr::int(SIZE)), &mut body));
+    let first = [down, right].map(|e| bind(l, "first", e.times(Expr::int(SIZE)), &mut body));
     let counts = [0, 1].map(|s| {
         let left = [&rows, &cols][s].clone().minus(first[s].clone());
-        named(l, "count", left.min(Expr::int(SIZE)), &mut body)
+        bind(l, "count", left.min(Expr::int(SIZE)), &mut body)
     });
     work(l, BlockTile { plane, first, counts }, &mut body)?;
     out.push(Stmt::Seq(t, from, to, body));

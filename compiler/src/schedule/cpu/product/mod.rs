@@ -19,7 +19,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::products::Product;
 use block_tiles::{BlockTile, SIZE, block_tiles, up};
 use pack::Columns;
@@ -79,16 +79,16 @@ impl Square<'_> {
         });
         let turn = l.k.reg("turn", Ty::I64);
         let mut body = Vec::new();
-        let base = named(l, "base", Expr::Reg(turn).times(Expr::int(DEPTH)), &mut body);
-        let depth = named(l, "depth", count.clone().minus(base.clone()).min(Expr::int(DEPTH)), &mut body);
+        let base = bind(l, "base", Expr::Reg(turn).times(Expr::int(DEPTH)), &mut body);
+        let depth = bind(l, "depth", count.clone().minus(base.clone()).min(Expr::int(DEPTH)), &mut body);
         let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed };
         body.extend(columns.pack(l, (&base, &depth), &|kk| kk)?);
         body.push(columns.fill(l, depth.clone()));
         let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());
-        let row = named(l, "row", Expr::Reg(r).times(Expr::int(ROWS)), &mut rows);
+        let row = bind(l, "row", Expr::Reg(r).times(Expr::int(ROWS)), &mut rows);
         self.rows(l, &row, ROWS, &base, &depth, &mut rows)?;
         let groups = Expr::binary(BinaryOp::Div, self.tile.counts[0].clone(), Expr::int(ROWS));
-        let groups = named(l, "groups", groups, &mut body);
+        let groups = bind(l, "groups", groups, &mut body);
         body.push(Stmt::Seq(r, Expr::int(0), groups.clone(), rows));
         let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());
         self.rows(l, &Expr::Reg(r), 1, &base, &depth, &mut rows)?;
@@ -131,10 +131,10 @@ impl Square<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let turns = Expr::binary(BinaryOp::Div, depth.clone(), Expr::int(STEPS));
-        let turns = named(l, "turns", turns, out);
+        let turns = bind(l, "turns", turns, out);
         for steps in [STEPS, 1] {
             let (kk, mut body) = (l.k.reg("kk", Ty::I64), Vec::new());
-            let first = named(l, "first", Expr::Reg(kk).times(Expr::int(steps)), &mut body);
+            let first = bind(l, "first", Expr::Reg(kk).times(Expr::int(steps)), &mut body);
             self.steps(l, (row, count), (&first, steps), base, &mut body)?;
             let range = match steps {
                 1 => (turns.clone().times(Expr::int(STEPS)), depth.clone()),
@@ -169,7 +169,7 @@ impl Square<'_> {
             let env = at_column.with(&l.launch.g, self.p.k, k);
             for (part, m) in self.p.sides[1].parts.iter().zip(&self.packed) {
                 let e = Expr::load(*m, at.clone().times(Expr::int(SIZE)).plus(Expr::Reg(c)));
-                let e = named(l, "b", e, &mut body);
+                let e = bind(l, "b", e, &mut body);
                 vars.push((env.of(&mut l.launch.g, *part), e));
             }
             steps_of.push(k);
@@ -185,7 +185,7 @@ impl Square<'_> {
                     self.p.sides[0].parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
                 let values = l.region(&vars, &nodes, &Expr::int(0), out)?;
                 for (n, e) in nodes.into_iter().zip(values) {
-                    let e = named(l, "a", e, out);
+                    let e = bind(l, "a", e, out);
                     vars.push((n, e));
                 }
             }
@@ -193,14 +193,14 @@ impl Square<'_> {
         }
         for (r, i) in (0..).zip(&rows_of) {
             let at = row.clone().plus(Expr::int(r)).times(Expr::int(SIZE)).plus(Expr::Reg(c));
-            let mut value = named(l, "chain", Expr::load(self.chains, at.clone()), &mut body);
+            let mut value = bind(l, "chain", Expr::load(self.chains, at.clone()), &mut body);
             for k in &steps_of {
                 let (_, before) = l.launch.g.fresh_var(inner.ty);
                 vars.push((before, value));
                 let env = at_column.with(&l.launch.g, self.p.outer[0], *i).with(&l.launch.g, self.p.k, *k);
                 let root = env.with(&l.launch.g, inner.acc, before).of(&mut l.launch.g, inner.next);
                 let next = l.region(&vars, &[root], &Expr::int(0), &mut body)?.remove(0);
-                value = named(l, "chain", next, &mut body);
+                value = bind(l, "chain", next, &mut body);
             }
             body.push(Stmt::Store(self.chains, at, value));
         }

@@ -9,7 +9,7 @@ use crate::schedule::cpu::element_loop::each;
 use crate::schedule::element::canonical;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::products::Product;
 
 /// An element of a block tile.
@@ -44,14 +44,14 @@ pub fn store(
     let roots: Vec<NodeId> = p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
     let columns = each(l, "c", &Expr::int(0), &tile.counts[1], &mut |l, c, conditions, body| {
         let at = [tile.first[0].clone().plus(Expr::Reg(r)), tile.first[1].clone().plus(c.clone())];
-        let at = at.map(|e| named(l, "at", e, body));
+        let at = at.map(|e| bind(l, "at", e, body));
         let mut vars = tile.known(p);
         vars.extend([(i, at[0].clone()), (j, at[1].clone())]);
         let place: Vec<Expr> = tile.plane.iter().chain(&at).cloned().collect();
         let mut element = Element { env: env.clone(), vars };
         let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(c.clone());
         let value = result_of(l, &element, from, body)?;
-        element.vars.push((result, named(l, "result", value, body)));
+        element.vars.push((result, bind(l, "result", value, body)));
         let vars = element.vars;
         if let Some(conditions) = conditions {
             return l.conditions(&vars, conditions, body);
@@ -59,7 +59,7 @@ pub fn store(
         let values = l.region(&vars, &roots, &Expr::int(0), body)?;
         let values: Vec<Expr> = match fused.items.len() {
             1 => values,
-            _ => values.into_iter().map(|e| named(l, "value", e, body)).collect(),
+            _ => values.into_iter().map(|e| bind(l, "value", e, body)).collect(),
         };
         for (item, e) in fused.items.iter().zip(values) {
             let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);

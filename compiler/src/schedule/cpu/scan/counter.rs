@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::scan_operator::Operator;
 use crate::schedule::scans::Scan;
 

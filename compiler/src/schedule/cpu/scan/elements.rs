@@ -6,7 +6,7 @@ use crate::core::{NodeId, SCAN_CHUNK};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::placed_stores::stores;
 
 impl Tile<'_> {

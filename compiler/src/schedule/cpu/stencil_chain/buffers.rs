@@ -7,7 +7,7 @@ use crate::schedule::lower::LaunchContext;
 /// The bytes of all buffers, which shall stay in the first cache of a core.
 const BYTES: i64 = 24 << 10;
 /// The most bytes that they may have where a stage reads many rows: then they are in the second cache.
-const MOST_BYTES: i64 = 128 << 10;
+const MAX_BYTES: i64 = 128 << 10;
 
 /// The bounds of the width of a strip, in columns. The buffers fit into the cache if the strip is narrow; but
 /// neighbouring strips both compute the halo between them, which costs most where strips are narrow.
@@ -55,7 +55,7 @@ impl Buffers {
         while columns > *COLUMNS.start() && bytes_of(columns) > BYTES {
             columns -= MULTIPLE;
         }
-        (bytes_of(columns) <= MOST_BYTES).then_some(Buffers { stages, columns })
+        (bytes_of(columns) <= MAX_BYTES).then_some(Buffers { stages, columns })
     }
 
     /// Returns how many rows before a band's first row of the last stage its walk begins.

@@ -9,7 +9,7 @@ use crate::schedule::cpu::element_loop::each;
 use crate::schedule::cpu::rows::range;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ChainStage, StencilChain};
-use crate::schedule::lower::{Loaded, Lower, named};
+use crate::schedule::lower::{Loaded, Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The buffer of one array: the memory, and the rows and columns that its stage computes.
@@ -58,13 +58,13 @@ pub fn main(l: &mut Lower, chain: &StencilChain, buffers: &Buffers) -> Result<Ve
     let (lo, hi) = range(l, (Expr::TileBegin, Expr::TileEnd), &mut out);
     let width = l.launch.host(last.fused.domain[1]);
     // there are no units of work without elements
-    let first = named(l, "first", Expr::binary(BinaryOp::Div, lo.clone(), width.clone()), &mut out);
+    let first = bind(l, "first", Expr::binary(BinaryOp::Div, lo.clone(), width.clone()), &mut out);
     let end = Expr::binary(BinaryOp::Div, hi.clone().minus(Expr::int(1)), width.clone());
-    let end = named(l, "end", end.plus(Expr::int(1)), &mut out);
+    let end = bind(l, "end", end.plus(Expr::int(1)), &mut out);
     let strip = l.k.reg("strip", Ty::I64);
     let mut body = Vec::new();
-    let left = named(l, "left", Expr::Reg(strip).times(Expr::int(buffers.columns)), &mut body);
-    let right = named(l, "right", plus(left.clone(), buffers.columns).min(width.clone()), &mut body);
+    let left = bind(l, "left", Expr::Reg(strip).times(Expr::int(buffers.columns)), &mut body);
+    let right = bind(l, "right", plus(left.clone(), buffers.columns).min(width.clone()), &mut body);
     let band = Band { chain, buffers, of, first, columns: (left, right), elements: (lo, hi) };
     let step = l.k.reg("step", Ty::I64);
     let mut of_step = Vec::new();
@@ -84,7 +84,7 @@ impl Band<'_> {
         let (stage, rows) = (&self.chain.stages[at], &self.buffers.stages[at]);
         let is_last = at + 1 == self.chain.stages.len();
         let [height, width] = [0, 1].map(|axis| l.launch.host(stage.fused.domain[axis]));
-        let row = named(l, "row", plus(step.clone(), rows.rows.1), out);
+        let row = bind(l, "row", plus(step.clone(), rows.rows.1), out);
         let mut body = Vec::new();
         let mut begin = plus(self.columns.0.clone(), rows.columns.0);
         let mut end = plus(self.columns.1.clone(), rows.columns.1);
@@ -92,27 +92,27 @@ impl Band<'_> {
         let is_plain = !is_last && stage.is_plain();
         if is_last {
             // the first and the last row of a band may be parts of rows
-            let number = named(l, "number", row.clone().times(width.clone()), &mut body);
+            let number = bind(l, "number", row.clone().times(width.clone()), &mut body);
             begin = max(begin, self.elements.0.clone().minus(number.clone()));
             end = end.min(self.elements.1.clone().minus(number));
         } else if is_plain {
             (begin, end) = (max(begin, Expr::int(0)), end.min(width.clone()));
             least = max(least, Expr::int(0));
         }
-        let begin = named(l, "begin", begin, &mut body);
-        let end = named(l, "end", end, &mut body);
+        let begin = bind(l, "begin", begin, &mut body);
+        let end = bind(l, "end", end, &mut body);
         let widths = if stage.has_edges { &stage.inner.widths[..] } else { &[(0, 0); 2] };
         let has_others = stage.has_edges && stage.inner.has_boundary() || !is_last && !is_plain;
         let (mut inner, mut behind) = (begin.clone(), end.clone());
         if has_others {
             let above = Expr::binary(BinaryOp::Ge, row.clone(), Expr::int(widths[0].0));
             let below = less(row.clone(), plus(height.clone(), -widths[0].1));
-            let inside = named(l, "inside", Expr::binary(BinaryOp::And, above, below), &mut body);
+            let inside = bind(l, "inside", Expr::binary(BinaryOp::And, above, below), &mut body);
             let select = |a: Expr| Expr::Select(Box::new(inside.clone()), Box::new(a), Box::new(end.clone()));
             let from = max(begin.clone(), Expr::int(widths[1].0)).min(end.clone());
-            inner = named(l, "inner", select(from), &mut body);
+            inner = bind(l, "inner", select(from), &mut body);
             let to = max(plus(width.clone(), -widths[1].1).min(end.clone()), inner.clone());
-            behind = named(l, "behind", select(to), &mut body);
+            behind = bind(l, "behind", select(to), &mut body);
         }
         self.interior(l, at, &row, (&inner, &behind), &mut body)?;
         if has_others {
@@ -121,8 +121,8 @@ impl Band<'_> {
             let is_left = Expr::binary(BinaryOp::Eq, Expr::Reg(side), Expr::int(0));
             let pick = |a: Expr, b: Expr| Expr::Select(Box::new(is_left.clone()), Box::new(a), Box::new(b));
             let mut both = Vec::new();
-            let from = named(l, "from", pick(begin, behind), &mut both);
-            let to = named(l, "to", pick(inner, end), &mut both);
+            let from = bind(l, "from", pick(begin, behind), &mut both);
+            let to = bind(l, "to", pick(inner, end), &mut both);
             self.others(l, at, &row, (&from, &to), &mut both)?;
             body.push(Stmt::Seq(side, Expr::int(0), Expr::int(2), both));
         }
@@ -143,7 +143,7 @@ impl Band<'_> {
             held => Expr::binary(BinaryOp::Rem, from_first, Expr::int(held)),
         };
         let left = plus(self.columns.0.clone(), buffer.rows.columns.0);
-        named(l, "line", slot.times(Expr::int(width)).minus(left), out)
+        bind(l, "line", slot.times(Expr::int(width)).minus(left), out)
     }
 
     /// Writes the elements of a row in the stage's interior.

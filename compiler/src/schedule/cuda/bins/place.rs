@@ -10,7 +10,7 @@ pub const FOR_BLOCK: u32 = 1024;
 
 /// Where a block joins its elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum BinMemory {
     /// In shared memory, which holds so many bins, in so many copies.
     Shared { bins: u32, copies: u32, ty: Ty },
     /// In the result, which it fills before that.
@@ -19,13 +19,13 @@ pub enum Place {
     Result,
 }
 
-impl Place {
+impl BinMemory {
     /// The blocks of the kernel.
     pub fn grid(self) -> Grid {
         match self {
-            Place::Shared { .. } => Grid::Segments(1),
-            Place::Filled => Grid::Fills(FILLED),
-            Place::Result => Grid::Shares(FOR_BLOCK),
+            BinMemory::Shared { .. } => Grid::Segments(1),
+            BinMemory::Filled => Grid::Fills(FILLED),
+            BinMemory::Result => Grid::Shares(FOR_BLOCK),
         }
     }
 }

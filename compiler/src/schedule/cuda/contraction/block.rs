@@ -12,7 +12,7 @@ use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64}
 use crate::schedule::element::canonical;
 use crate::schedule::error_records;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// What the code of a thread needs.
 pub(super) struct Block<'a> {

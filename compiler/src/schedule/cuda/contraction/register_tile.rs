@@ -10,7 +10,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::{Lanes, assign, read};
 
 /// A staged column of k.

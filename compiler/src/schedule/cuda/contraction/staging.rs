@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::rows_of;
 
 /// The number of rounds whose loads are in flight at once in a partial tile.

@@ -10,7 +10,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::counter::Counters;
 use crate::schedule::cuda::expressions::{int32, shifted, to_i64};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::{Lanes, assign, rows};
 use crate::schedule::reduction::tiles;
 

@@ -9,7 +9,7 @@ use crate::schedule::counter::Counters;
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 
 impl TiledLoop<'_> {

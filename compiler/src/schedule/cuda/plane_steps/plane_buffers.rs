@@ -9,7 +9,7 @@ use crate::schedule::cuda::register_tiling::placement::{
     PlaneTiling, ThreadPosition, along, lane, plus, warp,
 };
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// The planes of each state.
 pub struct PlaneBuffers {

@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 /// The least number of blocks: two for each multiprocessor of a large device.
-const LEAST_BLOCKS: u32 = 256;
+const MIN_BLOCKS: u32 = 256;
 
 /// Returns the variant. Rows must begin at 16 bytes: where each element is loaded by itself, two steps take 1.3 to
 /// 1.9 times as long as two single ones.
@@ -25,7 +25,7 @@ pub fn variant(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) 
         ..Guards::contiguous().narrow().noalias()
     };
     let suffix = format!("_steps{}", params.steps);
-    let profit = Profit { min_blocks: Some(LEAST_BLOCKS), ..Profit::default() };
+    let profit = Profit { min_blocks: Some(MIN_BLOCKS), ..Profit::default() };
     let variant = Variant { suffix, guards, profit, noalias: true };
     Some(VariantGroup::of((Choice::PlaneSteps(params), Vec::new()), layout, inner, variant))
 }

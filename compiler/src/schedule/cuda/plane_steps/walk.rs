@@ -18,14 +18,14 @@ use crate::schedule::cuda::register_tiling::placement::{
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::element::canonical;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// What all steps have in common.
 struct Walk<'a> {
     fused: &'a FusedGroup,
     params: &'a PlaneStepsParams,
     plan: &'a StreamPlan,
-    place: &'a Place,
+    place: &'a ThreadPlace,
     /// The first plane that the block stores, and the one past its last.
     own: [Expr; 2],
     levels: Vec<Level<'a>>,
@@ -40,7 +40,7 @@ struct Level<'a> {
 }
 
 /// The place of a thread in its block and in the volume.
-struct Place {
+struct ThreadPlace {
     /// The first plane, row and column as the program counts them, where rows may lie beyond the edges.
     position: ThreadPosition,
     /// The position in tiles: they hold the columns beyond an edge at which reads go on, so such columns stay.
@@ -110,7 +110,7 @@ fn place(
     (fused, params): (&FusedGroup, &PlaneStepsParams),
     around: ThreadPosition,
     out: &mut Vec<Stmt>,
-) -> Place {
+) -> ThreadPlace {
     let mut shifted = |l: &mut Lower, e: &Expr, axis: usize, name: &'static str| {
         bind(l, name, e.clone().minus(Expr::int(params.halo[axis])), out)
     };
@@ -131,11 +131,11 @@ fn place(
         ThreadPosition { vars, block: Vec::new() }
     };
     let in_tile = if params.wrapped[2] { at[1].clone() } else { column.clone() };
-    Place { position: with(at[0].clone(), column), in_tile: with(at[0].clone(), in_tile), first, at }
+    ThreadPlace { position: with(at[0].clone(), column), in_tile: with(at[0].clone(), in_tile), first, at }
 }
 
 /// Returns where a step loads from: the planes of its own states, and memory.
-fn sources(params: &PlaneStepsParams, place: &Place, from: &PlaneBuffers) -> Sources {
+fn sources(params: &PlaneStepsParams, place: &ThreadPlace, from: &PlaneBuffers) -> Sources {
     let extents = [params.tiling.block_rows, params.tiling.block_columns];
     let tile = |((array, _), area): (&(NodeId, usize), &Mem)| {
         let base = Expr::Reg(from.newest);

@@ -18,7 +18,7 @@ use crate::schedule::cuda::expressions::int32;
 use crate::schedule::cuda::register_tiling::placement::{PlaneTiling, ThreadPosition, along};
 use crate::schedule::cuda::register_window;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::lower::{Loaded, Lower, bind};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::{BTreeMap, BTreeSet};

@@ -65,7 +65,7 @@ const WORDS: [(i64, u32); 4] = [(30, 6), (50, 4), (64, 3), (108, 2)];
 
 /// The least number of blocks, with the fewest planes each: 72 of them take 6.6 us for 27 taps of 96^3 elements, and
 /// blocks of rows 14.4.
-const LEAST_BLOCKS: u32 = 64;
+const MIN_BLOCKS: u32 = 64;
 
 /// The parameters of a stream of planes.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! The variants of a stream of planes.
 
-use super::{LEAST_BLOCKS, PlaneStreamParams};
+use super::{MIN_BLOCKS, PlaneStreamParams};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::Interior;
@@ -27,7 +27,7 @@ impl PlaneParams for PlaneStreamParams {
     /// Returns for which extents the blocks have enough elements, and are enough.
     fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
         let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
-        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
+        Profit { min_blocks: Some(MIN_BLOCKS), ..of_plane }
     }
 
     fn choice(self) -> Choice {

@@ -72,7 +72,7 @@ const MAX_ELEMENTS: i64 = 64;
 const MAX_TAPS_FULL_WIDTH: usize = 12;
 
 /// The least number of blocks: two for each multiprocessor of a large device.
-const LEAST_BLOCKS: u32 = 256;
+const MIN_BLOCKS: u32 = 256;
 
 /// The parameters of a walk through planes.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use crate::schedule::cuda::register_pressure::LineSchedule;
 use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling, ThreadPosition, plus};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Loaded, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Loaded, Lower, bind};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! The variants of a walk through planes.
 
-use super::{LEAST_BLOCKS, PlaneWalkParams};
+use super::{MIN_BLOCKS, PlaneWalkParams};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::plane_variants::{self, PlaneParams};
@@ -26,7 +26,7 @@ impl PlaneParams for PlaneWalkParams {
     /// Returns for which extents the blocks have enough elements, and are enough.
     fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
         let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
-        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
+        Profit { min_blocks: Some(MIN_BLOCKS), ..of_plane }
     }
 
     fn choice(self) -> Choice {

@@ -14,7 +14,7 @@ use crate::schedule::cuda::register_tiling::placement::{
 };
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// What all steps have in common.
 struct Walk<'a> {

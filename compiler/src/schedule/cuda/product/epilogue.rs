@@ -9,7 +9,7 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::Item;
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::products::Product;
 
 /// The maximum number of operations of an epilogue that is repeated for each result of a thread. A

@@ -36,7 +36,7 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::products::Product;
 use block_tile::BlockTile;
 pub use emit::emit;

@@ -10,7 +10,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::{self, Env};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// The values that a thread has loaded in a step: for each side, vector and part the neighbouring
 /// values.

@@ -1,6 +1,6 @@
 //! The reductions of a strip's columns, and the values that follow from them.
 
-use super::strip::{Place, Strip};
+use super::strip::{Strip, ThreadRow};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
@@ -11,7 +11,7 @@ use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, join_neighbour
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::element::canonical;
 use crate::schedule::facts::RowValue;
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::scalars::join_initial;
 
@@ -73,7 +73,7 @@ impl Strip<'_> {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        (places, operands): (&[Place], &[Operands]),
+        (places, operands): (&[ThreadRow], &[Operands]),
         out: &mut Vec<Stmt>,
     ) -> Result<Side> {
         if places.len() as i64 == self.p.tile_rows {
@@ -92,7 +92,7 @@ impl Strip<'_> {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        (places, operands): (&[Place], &[Operands]),
+        (places, operands): (&[ThreadRow], &[Operands]),
         out: &mut Vec<Stmt>,
     ) -> Result<Side> {
         let absent = r.absent(l.launch);

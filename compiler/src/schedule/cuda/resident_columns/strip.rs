@@ -11,12 +11,12 @@ use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
 use crate::schedule::element::canonical;
 use crate::schedule::facts::{ResidentSegments, RowArray};
-use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::lower::{Loaded, Lower, bind};
 use crate::schedule::segments::neighbours;
 use rustc_hash::FxHashSet as HashSet;
 
 /// The elements of a thread in one row: as many neighbours as it has columns.
-pub(super) struct Place {
+pub(super) struct ThreadRow {
     /// The variable of the row's number. If the row is absent, its value is the number of the last row.
     pub element: NodeId,
     /// The variable of the row's number in addresses, where it may be beyond the last row.
@@ -44,7 +44,7 @@ pub(super) struct Strip<'a> {
     around: Vec<Expr>,
     /// The columns of the thread. Absent threads compute the last columns, and store nothing.
     pub columns: Vec<NodeId>,
-    pub places: Vec<Place>,
+    pub places: Vec<ThreadRow>,
     /// The number of the thread's first row, which may be beyond the last row.
     start: Expr,
     /// What is known: the first column, the rows, the values of columns, and what is kept of elements.
@@ -112,7 +112,7 @@ impl<'a> Strip<'a> {
             let by = l.launch.g.lit(Lit::i64(offset));
             let address = linear::add(&mut l.launch.g, start, by);
             vars.push((element, inside));
-            places.push(Place { element, address, offset, is_present });
+            places.push(ThreadRow { element, address, offset, is_present });
         }
         let (mut columns, mut of_column) = (Vec::new(), Vec::new());
         for q in 0..p.v {
@@ -148,7 +148,7 @@ impl<'a> Strip<'a> {
     }
 
     /// Returns whether this thread has elements at a place.
-    fn has(&self, place: &Place) -> Expr {
+    fn has(&self, place: &ThreadRow) -> Expr {
         Expr::binary(BinaryOp::And, self.exists.clone(), place.is_present.clone())
     }
 
@@ -194,7 +194,7 @@ impl<'a> Strip<'a> {
         &self,
         l: &mut Lower,
         (x, outer): (NodeId, &[NodeId]),
-        place: &Place,
+        place: &ThreadRow,
         present: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Reg>> {
@@ -251,7 +251,7 @@ impl<'a> Strip<'a> {
     }
 
     /// Returns the places that are computed together.
-    fn together(&self, l: &Lower, nodes: &[NodeId]) -> std::slice::Chunks<'_, Place> {
+    fn together(&self, l: &Lower, nodes: &[NodeId]) -> std::slice::Chunks<'_, ThreadRow> {
         self.places.chunks((together(l, nodes) / self.columns.len()).max(1))
     }
 
@@ -275,7 +275,7 @@ impl<'a> Strip<'a> {
         &self,
         l: &mut Lower,
         nodes: &[NodeId],
-        places: &[Place],
+        places: &[ThreadRow],
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<(NodeId, Expr)>>> {
         let mut elements = Vec::new();

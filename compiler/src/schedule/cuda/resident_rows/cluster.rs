@@ -21,7 +21,7 @@ use crate::plan::gpu::Profit;
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::pairs;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::Reduction;
 
 /// Warps of a block and blocks of a cluster. With eight warps a multiprocessor has two blocks, of which one

@@ -22,13 +22,13 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::{lane, pairs};
 use crate::schedule::facts::{RowsAndColumns, Stage};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::{Reduction, each_accumulator};
 
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;
 /// The registers of a thread if a multiprocessor has two blocks.
-const MOST_REGISTERS: i64 = 128;
+const MAX_REGISTERS: i64 = 128;
 /// The registers of a thread beside elements and accumulators: more if they have several words.
 const OTHER_REGISTERS: i64 = 32;
 const OTHER_REGISTERS_OF_WORDS: i64 = 44;
@@ -76,7 +76,7 @@ impl ColumnsParams {
     /// Returns the words of a thread that are left for elements that all rows have in common, so that a
     /// multiprocessor has registers for two blocks.
     fn words_left(&self) -> i64 {
-        let of_thread = MOST_REGISTERS * 2 / i64::from(self.min_resident_blocks().max(2));
+        let of_thread = MAX_REGISTERS * 2 / i64::from(self.min_resident_blocks().max(2));
         let others = if self.is_wide { OTHER_REGISTERS_OF_WORDS } else { OTHER_REGISTERS };
         of_thread - others - self.words
     }

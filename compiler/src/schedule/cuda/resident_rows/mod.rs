@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::facts::{ResidentSegments, Stage};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 pub use columns::{ColumnsParams, main as main_of_columns};
 pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};

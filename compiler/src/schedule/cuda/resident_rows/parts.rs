@@ -15,7 +15,7 @@ use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::{lane, pairs};
 use crate::schedule::facts::RowsAndColumns;
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::nested_loop::assign;
 use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
 
@@ -27,7 +27,7 @@ const WARPS: i64 = (THREADS / WARP) as i64;
 /// The parts that a lane loads before it uses one.
 const BATCH: i64 = 8;
 /// The greatest number of batches of a warp: those of 128 tiles of up to 64 parts, for 32 warps.
-const MOST_BATCHES: u32 = 32;
+const MAX_BATCHES: u32 = 32;
 
 /// The parts of a lane's column.
 struct Parts<'a> {
@@ -66,7 +66,7 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
     few.push(Stmt::While(Expr::binary(BinaryOp::Lt, all, parts.count.clone()), vec![doubled]));
     let first = to_i64(warp.clone()).times(Expr::Reg(batches)).times(Expr::int(BATCH));
     let first = bind(l, "first", first, &mut few);
-    let of_warp = parts.join(l, &first, Expr::Reg(batches), MOST_BATCHES, &mut few)?;
+    let of_warp = parts.join(l, &first, Expr::Reg(batches), MAX_BATCHES, &mut few)?;
     assign(l, &values, of_warp, &mut few);
     let mut many = Vec::new();
     let of_warp = parts.by_tiles(l, (&warp, &tiles), p.parts(), &mut many)?;

@@ -28,7 +28,7 @@ use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::facts::ResidentSegments;
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// How many bytes of an array lie between a block's row and the row that it asks for.
 const DISTANCE: i64 = 8 << 20;

@@ -16,7 +16,7 @@ use crate::schedule::cuda::access;
 use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
 use crate::schedule::element::canonical;
 use crate::schedule::facts::{ResidentSegments, RowArray, Stage};
-use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::lower::{Loaded, Lower, bind};
 use crate::schedule::segments::neighbours;
 pub(super) use common::Common;
 use rustc_hash::FxHashSet as HashSet;

@@ -29,7 +29,7 @@ use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::resident_segments;
 use crate::schedule::cuda::segments::{Exchange, join_columns, lane};
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, bind};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::neighbours;
 
@@ -42,7 +42,7 @@ const RESERVED: i64 = 1 << 10;
 /// The warps of a multiprocessor: with more, a thread would have too few registers for a unit's elements.
 const WARPS: i64 = 24;
 /// The most blocks of a multiprocessor.
-const MOST_BLOCKS: i64 = 5;
+const MAX_BLOCKS: i64 = 5;
 /// The bytes for the distance of each row from a multiple of 16 bytes.
 const MARGIN: i64 = 256;
 
@@ -67,7 +67,7 @@ impl StagedRowsParams {
             let warps = ((units + rounds - 1) / rounds) as u32;
             StagedRowsParams { tiles, warps, resident_blocks: resident_blocks as u32 }
         };
-        (1..=MOST_BLOCKS).rev().filter_map(move |blocks| {
+        (1..=MAX_BLOCKS).rev().filter_map(move |blocks| {
             let all = (1..).map(|tiles| with_tiles(blocks, tiles));
             all.take_while(|p| p.shared(of_element, of_unit) <= SHARED / blocks - RESERVED).last()
         })

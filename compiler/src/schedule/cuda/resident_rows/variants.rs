@@ -178,9 +178,9 @@ pub fn limit(l: &LaunchContext) -> Option<String> {
 }
 
 /// The most words of a thread for a row, for the accumulators of its columns, and for both.
-const MOST_WORDS_OF_COLUMNS: i64 = 64;
+const MAX_WORDS_OF_COLUMNS: i64 = 64;
 /// The most bytes of shared memory for the columns of a block.
-const MOST_SHARED: u32 = 40 << 10;
+const MAX_SHARED: u32 = 40 << 10;
 
 /// Rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns that they
 /// take. The loads of several short rows are in flight together.
@@ -213,7 +213,7 @@ pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<
         let elements = row.elements_per_lane();
         let shared = u32::try_from(i64::from(columns::THREADS) * elements * bytes).unwrap_or(u32::MAX);
         let (words, min_inner_length) = (elements * (at_once * of_row + of_columns), Some(SHORTEST));
-        if words > MOST_WORDS_OF_COLUMNS || shared > MOST_SHARED {
+        if words > MAX_WORDS_OF_COLUMNS || shared > MAX_SHARED {
             continue;
         }
         let params = ColumnsParams { row, each, is_wide: of_row > 1, words };

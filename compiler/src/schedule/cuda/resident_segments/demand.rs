@@ -7,10 +7,10 @@ use crate::schedule::reduction::Reduction;
 
 /// The most words of a thread that hold elements. Of the 255 registers that a thread can have, the
 /// rest are accumulators, addresses and what is being computed.
-const MOST_WORDS: i64 = 128;
+const MAX_WORDS: i64 = 128;
 
 /// The most operations of a thread, whose code is written out for each element.
-const MOST_OPERATIONS: i64 = 3300;
+const MAX_OPERATIONS: i64 = 3300;
 
 /// The words of a tree column beside its elements for a reduction with several accumulators: these, and what
 /// is joined with one of them.
@@ -52,10 +52,10 @@ impl Demand {
     /// Returns why a thread cannot have so many elements of each of `segments` rows or strips of columns, if it
     /// cannot. Whether a multiprocessor has the registers is given.
     pub fn obstacle(&self, elements: i64, segments: i64, is_in_registers: bool) -> Option<&'static str> {
-        if elements * self.words > MOST_WORDS || !is_in_registers {
+        if elements * self.words > MAX_WORDS || !is_in_registers {
             return Some("its elements take more registers than a multiprocessor has");
         }
-        (elements * segments * self.operations > MOST_OPERATIONS)
+        (elements * segments * self.operations > MAX_OPERATIONS)
             .then_some("the code, which is written out for each element of a thread, would be too long")
     }
 }

@@ -17,7 +17,7 @@ use crate::schedule::cuda::elements::Elements;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::element::canonical;
 use crate::schedule::items::Item;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::partition::Partition;
 
 const WARPS: i64 = (THREADS / WARP) as i64;

@@ -23,7 +23,7 @@ use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
 pub(super) use short::short_segments;

@@ -14,7 +14,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::tree::shuffled;
 use crate::schedule::in_order::{InOrder, joined, stepped};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, bound};
 use crate::schedule::segments::{neighbours, scattered};
@@ -24,7 +24,7 @@ const ROWS: i64 = TILE / COLUMNS;
 /// The rounds of a tile.
 const ROUNDS: i64 = COLUMNS / WARP as i64;
 /// The most nodes of the joins of the elements that are loaded together.
-const MOST_NODES: usize = 1024;
+const MAX_NODES: usize = 1024;
 
 /// A tile in index order.
 pub(super) struct OrderedTile<'a> {
@@ -75,7 +75,7 @@ impl OrderedTile<'_> {
         let variables = self.r.variables(l.launch);
         let joined = self.r.join(l.launch, &variables, &variables);
         let size = l.launch.g.reachable(joined.into_iter().chain(roots.iter().copied())).len().max(1);
-        let rows = (WORDS_IN_FLIGHT / words.max(1)).min((MOST_NODES / size) as i64);
+        let rows = (WORDS_IN_FLIGHT / words.max(1)).min((MAX_NODES / size) as i64);
         1 << rows.clamp(1, ROWS).ilog2()
     }
 

@@ -7,7 +7,7 @@ use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::int32;
 use crate::schedule::cuda::tree::named_values;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::{Reduction, bound};
 
 /// Returns the number of this lane among `lanes` lanes.

@@ -30,7 +30,7 @@ use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
-pub use variants::{variants, variants_of_any_lengths};
+pub use variants::{ragged_variants, variants};
 
 /// Returns the minimum number of resident blocks per multiprocessor, given the bytes of a column's accumulators
 /// if they count elements, else 0. Four blocks leave a thread 64 registers. With eight rows in flight that is

@@ -28,7 +28,7 @@ use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::facts::Segments;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, invariant_nodes, joining, read};
 use crate::schedule::reduction::{Reduction, bound, each_accumulator, totals_of};
 use crate::schedule::segments::{is_one_tile, scattered};

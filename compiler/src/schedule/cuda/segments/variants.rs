@@ -113,7 +113,7 @@ const MIN_SEGMENTS_OF_LANES: u32 = 512 * super::rows::THREADS;
 
 /// Returns all variants of a fused group if it is a reduction of segments whose lengths are data. Other calls take a
 /// loop in each thread.
-pub fn variants_of_any_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+pub fn ragged_variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let s = l.facts.ragged.clone()?;
     let inner = Rc::new(Interior::whole(fused));
     let usual = Guards::contiguous().narrow().noalias();

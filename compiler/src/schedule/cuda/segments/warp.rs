@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::to_i64;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
 use crate::schedule::segments::{neighbours, scattered};

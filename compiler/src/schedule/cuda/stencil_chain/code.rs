@@ -13,7 +13,7 @@ use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::ChainStage;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::lower::{Loaded, Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Writes the body of one thread.

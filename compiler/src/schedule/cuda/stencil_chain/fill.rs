@@ -8,7 +8,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{PlaneTiling, ThreadPosition};
 use crate::schedule::facts::ChainStage;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Fills the tiles of one stage.

@@ -14,7 +14,7 @@ use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling, Threa
 use crate::schedule::cuda::register_window;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::ChainStage;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The tile of one array in shared memory.

@@ -18,7 +18,7 @@ pub const THREADS: u32 = 256;
 const MAX_BYTES: i64 = 48 << 10;
 
 /// The most columns of a thread.
-const MOST_COLUMNS: i64 = 4;
+const MAX_COLUMNS: i64 = 4;
 
 /// Rows of a thread in the last stage, in order of preference.
 const ROWS: [i64; 3] = [8, 4, 2];
@@ -82,7 +82,7 @@ impl ChainTiles {
             .iter()
             .flat_map(|s| s.fused.items.iter().map(|it| it.node).chain(s.stencils.iter().map(|s| s.array)));
         let widest = arrays.map(|x| size(l, x)).max()?;
-        let v = (16 / widest).min(MOST_COLUMNS);
+        let v = (16 / widest).min(MAX_COLUMNS);
         let apart: f64 =
             chain.stages.iter().map(|s| time(bytes(l, std::slice::from_ref(s)), s.cost, 1.0)).sum();
         let mut best: Option<(f64, ChainTiles)> = None;

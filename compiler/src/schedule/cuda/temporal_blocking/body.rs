@@ -12,7 +12,7 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{along, lane, plus, warp};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Writes the body of one thread.

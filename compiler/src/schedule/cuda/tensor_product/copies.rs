@@ -9,7 +9,7 @@ use crate::kernel::{COPY_BYTES, Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::product::address;
 use crate::schedule::loop_nests::{Env, depends};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// The copies of one side.
 pub struct Copies {

@@ -16,7 +16,7 @@ use crate::schedule::cuda::product::{address, load_vectors, store};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// Words from one row of results to the next, more than there are results: four rows of a warp's pairs lie in
 /// different banks.

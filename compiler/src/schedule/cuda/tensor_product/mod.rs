@@ -39,7 +39,7 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::products::Product;
 use layout::{COLUMNS, ROWS, Shape, Staged, THREADS};
 use params::Rows;

@@ -13,7 +13,7 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::product::load_vectors;
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 /// The maximum number of operations of an operand whose code is repeated for each of a thread's elements.
 const MAX_OPERATIONS: usize = 24;

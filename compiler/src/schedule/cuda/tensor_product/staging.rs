@@ -8,7 +8,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 
 impl TensorBlock<'_> {
     /// Stores the thread's pieces of a step (i64) to the stage that begins at that word (i32).

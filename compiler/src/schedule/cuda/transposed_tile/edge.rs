@@ -12,7 +12,7 @@ use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread,
 use crate::schedule::cuda::map::THREADS;
 use crate::schedule::cuda::register_tiling::placement::plus;
 use crate::schedule::element::canonical;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::transposed::AxisIndex;
 use rustc_hash::FxHashMap as HashMap;
 

@@ -31,7 +31,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::transposed::AxisIndex;
 use params::Tile;
 pub use params::TransposedTileParams;

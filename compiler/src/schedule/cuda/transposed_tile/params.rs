@@ -25,7 +25,7 @@ const LARGE_ROW: i64 = 256;
 const MAX_COST: u32 = 256;
 /// The elements of a group that loads of wider arrays at the own index do not reduce: they take
 /// several accesses then, so that the stores of narrow results are not narrower still.
-const LEAST_GROUP: i64 = 4;
+const MIN_GROUP: i64 = 4;
 
 /// The tile of one array: what a block's elements read of it.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ impl TransposedTileParams {
         let most_bytes = if is_large { MAX_SHARED } else { STATIC_SHARED };
         let of_side = |side: i64| {
             let most = side * side / i64::from(map::THREADS);
-            let group = (CHUNK / own).max(LEAST_GROUP).min(most_stored).min(most).min(affordable);
+            let group = (CHUNK / own).max(MIN_GROUP).min(most_stored).min(most).min(affordable);
             let partition = Partition::new(side, group);
             let tiles: Vec<Tile> = found.iter().map(|found| tile(l, found, partition)).collect();
             let bytes = |t: &Tile| t.len(side) * t.size + 16;

@@ -4,7 +4,7 @@ use super::Row;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::schedule::cuda::resident_rows::mapping::Group;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::reduction::Reduction;
 
 impl Row<'_> {

@@ -13,7 +13,7 @@ use crate::schedule::cuda::segments::{Exchange, join_columns, pairs};
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::element::canonical;
 use crate::schedule::facts::RowValue;
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::scalars::join_initial;
 

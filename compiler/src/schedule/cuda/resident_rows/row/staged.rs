@@ -8,7 +8,7 @@ use crate::scalar::Lit;
 use crate::schedule::cuda::resident_rows::mapping::Group;
 use crate::schedule::cuda::resident_rows::span::StagedArray;
 use crate::schedule::cuda::resident_segments;
-use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::lower::{Loaded, Lower, bind};
 use crate::schedule::segments::neighbours;
 
 impl Row<'_> {

@@ -10,7 +10,7 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::pairs;
 use crate::schedule::cuda::tree::join;
-use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::lower::{Lower, bind};
 use crate::schedule::nested_loop::{assign, read};
 use crate::schedule::reduction::{Reduction, by_reduction};
 use std::ops::Range;

@@ -10,7 +10,7 @@ use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::cuda::segments::lanes::{Side, join_neighbours, pairs, share_count};
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{Lower, Surroundings, bind};
 use crate::schedule::reduction::Reduction;
 
 /// Writes the code of a thread.
