@@ -285,14 +285,23 @@ fn lines_of_matrices_are_filtered() {
     everywhere(&f, &[numbers(40)]);
 }
 
+/// A quotient, and what it is divided by.
+#[derive(Clone, Copy, Record)]
+#[record(crate = arraygpu_dsl)]
+struct Quotient {
+    value: i64,
+    by: i64,
+}
+
 /// What a filter leaves out is not computed by a reduction or scan of the rest, and leaves no record.
 #[test]
 fn what_is_left_out_leaves_no_records() {
+    type Item = SExp<Quotient>;
     let f = |a: VExp<i64>, b: VExp<i64>| {
-        let quotients = a.zip_with(b, |a, b| (a / b, b)).filter(|(_, b)| b.ne(0));
-        let (sum, _) = quotients.reduce((0, 0), |x, y| (x.0 + y.0, x.1 + y.1));
-        let (scan, _) = quotients.scan((0, 0), |x, y| (x.0 + y.0, x.1 + y.1)).filled((-1, -1));
-        (sum, scan)
+        let join = |x: Item, y: Item| QuotientFields { value: x.value + y.value, by: x.by + y.by }.pack();
+        let all = a.zip_with(b, |a, b| QuotientFields { value: a / b, by: b }.pack()).filter(|q| q.by.ne(0));
+        let none = Quotient { value: 0, by: 0 };
+        (all.reduce(none, join).value, all.scan(none, join).map(|q| q.value).filled(-1))
     };
     let f = lower(["a", "b"], ["sum", "scan"], f);
     let found = everywhere(&f, &[vector(&[8i64, 5, 9]), vector(&[2i64, 0, 3])]);
