@@ -12,9 +12,9 @@ use crate::passes::pipeline;
 use crate::plan::Plan;
 use crate::plan::gpu::{GpuKernel, GpuVariant};
 pub use crate::schedule::Scope;
-use crate::schedule::stencil::Kept;
+use crate::schedule::facts::stencil::Kept;
+use crate::schedule::facts::transposed::TiledArray;
 use crate::schedule::strategy::Strategy;
-use crate::schedule::transposed::TiledArray;
 use crate::schedule::{self, CpuVariant, CpuVariants, GpuVariants, KernelVariants, Scheduled};
 
 /// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the

@@ -9,7 +9,7 @@
 //!
 //! Operators serve whose order is free, or is by the author's permission: each part of the elements has bins of its own, and whichever thread
 //! comes first joins first. Parts are cut by the numbers of elements and bins alone, so that what is stored does
-//! not depend on the device; a block or a thread has one of them ([`crate::schedule::bins`]). The bins of all parts
+//! not depend on the device; a block or a thread has one of them ([`crate::schedule::facts::bins`]). The bins of all parts
 //! together are at most a sixteenth of the elements, or those of one part.
 //!
 //! Bins are integers of 32 or 64 bits, for these are what processors join in memory. Shorter ones, and truth

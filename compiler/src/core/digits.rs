@@ -13,7 +13,7 @@
 //! A step has five launches: the counts, the scan's three parts, and the moves. The counts are a matrix of digits
 //! and tiles, so that what the scan has at digit d of tile t is how many elements come before that tile's elements
 //! of the digit: all of smaller digits, and those of the same digit in the tiles before. A tile orders its own
-//! elements (`schedule/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for vector
+//! elements (`schedule/facts/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for vector
 //! multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures", 2010).
 
 use super::arithmetic::{binary, binary_digits, ceil_div, with_number as with};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A way to share the reads of neighbouring elements (`schedule/stencil.rs`). It changes no bit of
+/// A way to share the reads of neighbouring elements (`schedule/facts/stencil.rs`). It changes no bit of
 /// any result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StencilHint {

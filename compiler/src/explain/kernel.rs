@@ -11,11 +11,11 @@ use super::variants;
 use crate::core::{Graph, NodeId, Op, ScanPart, verify};
 use crate::driver::Compiled;
 use crate::plan::{Access, Place};
-use crate::schedule::bins::Bins;
+use crate::schedule::facts::bins::Bins;
+use crate::schedule::facts::put::Put;
+use crate::schedule::facts::radix::RadixStep;
+use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{self, FusedGroup, Item};
-use crate::schedule::put::Put;
-use crate::schedule::radix::RadixStep;
-use crate::schedule::scans::Scan;
 
 /// A kernel and what its launches move.
 pub struct Described {

@@ -2,8 +2,8 @@
 //! text (`text.rs`) or JSON. `docs/explain.md` describes every field.
 
 use crate::loc::Loc;
-use crate::schedule::stencil::Kept;
-use crate::schedule::transposed::TiledArray;
+use crate::schedule::facts::stencil::Kept;
+use crate::schedule::facts::transposed::TiledArray;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

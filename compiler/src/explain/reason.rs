@@ -4,8 +4,8 @@ use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, Var, kept_records};
 use crate::loc::Loc;
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::groups::item_loops::KnownLoops;
 use crate::schedule::groups::{self, FusedGroup};
-use crate::schedule::item_loops::KnownLoops;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Returns the reason why a fused group is not part of an earlier one; `no_chain` is why it is no chain of

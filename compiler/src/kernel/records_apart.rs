@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The check computes indices twice, which the vectors are worth. Where the conditions follow from the
-//! loop's counter alone, the schedule has made such versions already (`schedule/in_bounds.rs`).
+//! loop's counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`).
 
 use super::clone_body::Renaming;
 use super::parts::operations;

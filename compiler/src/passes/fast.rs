@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Each approximation stays one operation, so that CPUs can still compute the precise operation
-//! (`schedule/approximate.rs`). Functions without an approximation (`pow`, `erf`, ..) stay as they
+//! (`schedule/element/approximate.rs`). Functions without an approximation (`pow`, `erf`, ..) stay as they
 //! are: `elementary` expands them later, to exact operations that no backend may contract. Scalars
 //! that the host computes stay precise.
 

@@ -41,7 +41,7 @@ operators! {
         // approximations of the same kind that take several instructions
         ApproxExp "approx_exp", ApproxLog "approx_log", ApproxLog10 "approx_log10", ApproxTan "approx_tan",
         // the precise root by approximate and refine on a GPU, without a branch; only for 0 and
-        // numbers of moderate size (`schedule/division.rs`; f32 only)
+        // numbers of moderate size (`schedule/element/division.rs`; f32 only)
         SqrtNear "sqrt_near",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",

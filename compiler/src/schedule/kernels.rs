@@ -1,8 +1,8 @@
 //! The variants of one kernel, as they were lowered: the result of the strategies of each target.
 
-use super::stencil::Kept;
+use super::facts::stencil::Kept;
+use super::facts::transposed::TiledArray;
 use super::strategy::Strategy;
-use super::transposed::TiledArray;
 use crate::error::Result;
 use crate::kernel::{Kernel, pipeline};
 use crate::plan::gpu::GpuKernel;

@@ -15,67 +15,20 @@
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` part of
 //!    the last launch that they need.
 
-pub mod accesses;
-pub mod along;
 mod alternatives;
-mod approximate;
-pub mod bins;
 pub mod boundary;
-pub mod counter;
 pub mod cpu;
 pub mod cuda;
-pub mod destinations;
-mod division;
 pub mod element;
-mod element_loop;
-mod error_records;
 pub mod facts;
-mod find_facts;
-mod folds;
-mod group_order;
 pub mod groups;
 pub mod host;
 mod identity;
-mod in_bounds;
-pub mod in_order;
-pub mod item_loops;
-pub mod items;
 mod iterate;
 mod kernels;
-pub mod loop_nests;
-pub mod lower;
-mod merge_reductions;
-mod needed_reductions;
-pub mod nested_loop;
-pub mod order_free;
-mod partition;
-pub mod placed;
-mod placed_stores;
-pub mod products;
-pub mod put;
-mod put_stores;
-pub mod radix;
-pub mod reduction;
-pub mod resident_segments;
-pub mod resident_vector;
-pub mod rows_and_columns;
-pub mod scalars;
-pub mod scan_operator;
-pub mod scans;
 mod scheduler;
-pub mod segments;
-mod slots;
-pub mod slow_path;
-pub mod stencil;
-pub mod stencil_chain;
-pub mod stored_columns;
 pub mod strategy;
 mod temporaries;
-pub mod thread_rows;
-pub mod transposed;
-mod unlikely;
-pub mod unroll_and_jam;
-pub mod work;
 
 use crate::budget::{self, Budget};
 use crate::core::equations::Equations;
@@ -85,10 +38,10 @@ use crate::interrupt;
 use crate::plan::{ANY_LENGTH, Access, HostRule, Launch, Place, Plan, Slot, Step};
 use crate::scalar::Lit;
 use alternatives::Alternative;
-use bins::Bins;
+use element::lower::LaunchContext;
+use facts::bins::Bins;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, finish_all};
-use lower::LaunchContext;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub use scheduler::Scope;
 use scheduler::{CodeSize, Scheduler};
@@ -149,7 +102,7 @@ fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: 
         refusal: None,
         refused_chains: Vec::new(),
         size: CodeSize::default(),
-        by_stages: stencil_chain::by_stages(f)?,
+        by_stages: alternatives::stencil_chain::by_stages(f)?,
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&fused_groups);
@@ -265,7 +218,7 @@ impl Scheduler<'_> {
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
-        let stages = stencil_chain::stages(&self.f.graph, &self.by_stages, fused);
+        let stages = alternatives::stencil_chain::stages(&self.f.graph, &self.by_stages, fused);
         let mut refusal = None;
         let mut c = LaunchContext::new(self, fused);
         match chain {
@@ -316,7 +269,7 @@ impl Scheduler<'_> {
         let segment = segment.or(c.facts.rows_and_columns.as_ref().map(|r| r.rows.length));
         let segment = segment.or(c.facts.length_of_rows);
         let segment = segment.or_else(|| Bins::of(&c.g, &fused.items).map(|bins| bins.count));
-        let segment = segment.or_else(|| products::length(&mut c, fused));
+        let segment = segment.or_else(|| facts::products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
         let computes = self.computes(fused, scalars);

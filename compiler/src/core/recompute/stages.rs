@@ -1,5 +1,5 @@
 //! Stages of chains of stencils: matrices that one launch computes on the way to others, in a cache or in shared memory
-//! (`schedule/stencil_chain.rs`). Storing them costs no round trip through memory, so they are stored as soon as
+//! (`schedule/alternatives/stencil_chain.rs`). Storing them costs no round trip through memory, so they are stored as soon as
 //! computing them again costs more than reading them from near by. The schedule computes them again where a target has no
 //! cheaper way.
 

@@ -15,10 +15,10 @@ use crate::core::linear;
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
+use crate::schedule::facts::stencil;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

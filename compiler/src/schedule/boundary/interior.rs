@@ -250,8 +250,8 @@ mod tests {
     use super::*;
     use crate::core::parse;
     use crate::passes::pipeline;
+    use crate::schedule::facts::stencil::stencils;
     use crate::schedule::groups;
-    use crate::schedule::stencil::stencils;
 
     /// The boundary widths of a function's only group, and the taps of its interior.
     fn of(text: &str) -> (Vec<BoundaryWidth>, Vec<Vec<i64>>) {

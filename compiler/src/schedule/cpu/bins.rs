@@ -4,9 +4,9 @@
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::Ty;
-use crate::schedule::bins::Bins;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::bins::Bins;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, bins: &Bins) -> Result<Vec<Stmt>> {
     let mem = l.launch.output(&fused.items[0]);

@@ -22,8 +22,8 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// The ranges of the rows of a fused group.
 pub struct RowParts {

@@ -4,8 +4,8 @@ use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::reduction::Reduction;
 
 /// A tile of a nested reduction.
 pub struct Tile<'a> {

@@ -7,8 +7,8 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::boundary::decisions::{Answer, DECISIONS, Form};
 use crate::schedule::boundary::interior::{BoundaryWidth, Facts, divisor, question};
-use crate::schedule::error_records;
-use crate::schedule::lower::LaunchContext;
+use crate::schedule::element::error_records;
+use crate::schedule::element::lower::LaunchContext;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 

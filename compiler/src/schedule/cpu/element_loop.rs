@@ -12,7 +12,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, UnlikelyArms};
+use crate::schedule::element::lower::{Lower, UnlikelyArms};
 
 /// Emits the body of a loop for a value of its counter: the whole element, or, if conditions are
 /// given, only their values.

@@ -7,10 +7,10 @@ use crate::core::{COLUMNS, NodeId, Op, TILE, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::reduction::{Reduction, tiles as count_tiles};
+use crate::schedule::element::{scalars, slots};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::reduction::{Reduction, tiles as count_tiles};
-use crate::schedule::{scalars, slots};
 
 /// Emits the `finish` part of a kernel, or returns `None` if there is nothing to do.
 pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {

@@ -6,9 +6,9 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
-use crate::schedule::folds::Fold;
+use crate::schedule::element::folds::Fold;
+use crate::schedule::element::lower::Lower;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
     let n = l.launch.count();

@@ -1,4 +1,4 @@
-//! Segments whose tiles are in index order (`schedule/in_order.rs`): a loop over the 128 columns of a tile, each of
+//! Segments whose tiles are in index order (`schedule/facts/in_order.rs`): a loop over the 128 columns of a tile, each of
 //! which is 16 neighbouring elements, folds them by straight code, so that it becomes vectors with one column in each
 //! lane. In tiles that are whole each element is there, and nothing asks whether it is. The tiles' results are joined
 //! as neighbours, too.
@@ -10,11 +10,11 @@ use crate::core::{COLUMNS, Graph, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
+use crate::schedule::element::reduction::{Reduction, bound, tiles};
 use crate::schedule::facts::Segments;
+use crate::schedule::facts::in_order::{InOrder, joined, stepped};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::in_order::{InOrder, joined, stepped};
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
-use crate::schedule::reduction::{Reduction, bound, tiles};
 use std::rc::Rc;
 
 /// The elements of a column.

@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::element;
+use crate::schedule::element::lower::Lower;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();

@@ -46,12 +46,12 @@ pub mod unrolled_rows;
 mod whole_rows;
 mod windows;
 
-use super::along::Along;
+use super::alternatives::stored_columns;
+use super::element::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::facts::ResidentSegments;
+use super::facts::along::Along;
 use super::groups::{FusedGroup, is_store};
 use super::kernels::{CpuVariant, CpuVariants};
-use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
-use super::stored_columns;
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::kernel::{Stmt, dce, idle_divisions, lockstep, ordered_bits, records_apart, split_rows, verify};

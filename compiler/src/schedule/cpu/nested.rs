@@ -9,9 +9,9 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::rows_of;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::rows_of;
+use crate::schedule::element::reduction::Reduction;
 
 /// Emits the reduction of a tile, and returns its value.
 pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {

@@ -10,8 +10,8 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::reduction::each_accumulator;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::each_accumulator;
 
 /// The partial results of up to 128 values of every segment, by levels.
 pub struct Pile {

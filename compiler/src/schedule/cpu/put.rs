@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
+use crate::schedule::element::lower::Lower;
+use crate::schedule::element::put_stores::stores;
+use crate::schedule::facts::put::Put;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
-use crate::schedule::put::Put;
-use crate::schedule::put_stores::stores;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, put: &Put) -> Result<Vec<Stmt>> {
     let (n, grain) = (l.launch.count(), Expr::int(l.launch.facts.grain.into()));

@@ -6,9 +6,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::radix::RadixStep;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, step: &RadixStep) -> Result<Vec<Stmt>> {
     let count = l.launch.count();

@@ -22,8 +22,8 @@ use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId};
 use crate::scalar::Lit;
 use crate::schedule::boundary::interior::{BoundaryWidth, interior_of, question};
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 
 /// A range of a row with code of its own.

@@ -17,11 +17,13 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::in_bounds::{self, InBounds, Range};
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::nested_loop::rows_of;
+use crate::schedule::element::reduction::{
+    Accumulator, Reduction, by_reduction, each_accumulator, have_loops,
+};
 use crate::schedule::groups::{FusedGroup, Item, is_store};
-use crate::schedule::in_bounds::{self, InBounds, Range};
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::nested_loop::rows_of;
-use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, have_loops};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().filter(|it| is_store(&l.launch.g, it)).collect();

@@ -18,13 +18,13 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::along::Along;
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
+use crate::schedule::element::reduction::{Reduction, each_accumulator, totals_of};
 use crate::schedule::element::{canonical, opened};
+use crate::schedule::facts::along::Along;
+use crate::schedule::facts::segments;
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Segments, Stage};
 use crate::schedule::groups::Item;
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
-use crate::schedule::reduction::{Reduction, each_accumulator, totals_of};
-use crate::schedule::segments;
 
 /// Number of columns in a unit of work, and the least width of a strip whose unit has as many.
 pub const STRIP: u32 = 32;

@@ -9,9 +9,9 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
-use crate::schedule::lower::{Lower, bind};
 
 /// The length of the shortest row that is kept: the trees of many shorter ones are computed together by the
 /// launches that are replaced (`short_rows.rs`).

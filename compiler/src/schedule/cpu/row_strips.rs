@@ -21,14 +21,14 @@ use crate::core::{Graph, NodeId, Op, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::schedule::along::Along;
+use crate::schedule::element::in_bounds::{self, InBounds, Range};
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::element::opened;
+use crate::schedule::element::reduction::{Reduction, each_accumulator, totals_of};
 use crate::schedule::facts::Segments;
+use crate::schedule::facts::along::Along;
+use crate::schedule::facts::segments;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::in_bounds::{self, InBounds, Range};
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
-use crate::schedule::reduction::{Reduction, each_accumulator, totals_of};
-use crate::schedule::segments;
 
 /// Rows of fewer elements are computed element by element: loops over them would be too short.
 const FEWEST: i64 = 16;

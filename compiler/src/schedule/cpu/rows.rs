@@ -12,9 +12,9 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, bind};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();

@@ -17,10 +17,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::scan_operator::Operator;
+use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{FusedGroup, Item, domain};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::scan_operator::Operator;
-use crate::schedule::scans::Scan;
 use counter::{Counter, get, read, set};
 
 /// The rows of a block.

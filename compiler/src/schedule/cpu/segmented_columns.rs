@@ -20,13 +20,13 @@ use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::schedule::along::Along;
+use crate::schedule::element::in_bounds::{self, InBounds, Range};
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
+use crate::schedule::element::reduction::{Reduction, by_reduction, each_accumulator, tiles, totals_of};
+use crate::schedule::facts::along::Along;
+use crate::schedule::facts::segments::{neighbours, nested};
 use crate::schedule::facts::{Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::in_bounds::{self, InBounds, Range};
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, tiles, totals_of};
-use crate::schedule::segments::{neighbours, nested};
 use std::rc::Rc;
 
 /// Number of segments in a unit of work.

@@ -18,11 +18,13 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::along::Along;
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::reduction::{
+    Accumulator, Reduction, by_reduction, counts, each_accumulator, totals_of,
+};
 use crate::schedule::facts::Segments;
+use crate::schedule::facts::along::Along;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, counts, each_accumulator, totals_of};
 
 /// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
 /// at once leave no records.

@@ -4,8 +4,8 @@ use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::Lower;
 use crate::schedule::groups::{Item, domain};
-use crate::schedule::lower::Lower;
 
 /// Where elements are stored: in the output arrays themselves, or, in a staged variant, in buffers
 /// of one unit of work that are copied to the outputs when the unit is done. Then an output may be

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::{Reduction, by_reduction, each_accumulator};
 use crate::schedule::facts::{Segments, StoredColumns};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator};
 use rustc_hash::FxHashSet as HashSet;
 
 /// Nodes with their values.

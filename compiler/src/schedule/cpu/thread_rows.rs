@@ -1,4 +1,4 @@
-//! Elements that reduce a row of their own again and again (`schedule/thread_rows.rs`), such as the assignment of
+//! Elements that reduce a row of their own again and again (`schedule/facts/thread_rows.rs`), such as the assignment of
 //! points to the nearest centre. For rows of a few lengths the loop over the row is straight code, and what it reads
 //! of the row comes before the loops around it. Neighbouring elements then go through these loops in lockstep
 //! (`kernel/lockstep`): a vector has one element of the rows of as many neighbours, and what all of them read, such
@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::{thread_rows, unroll_and_jam};
+use crate::schedule::{element::unroll_and_jam, facts::thread_rows};
 use rustc_hash::FxHashSet as HashSet;
 
 /// The most nodes of the straight code of a row.

@@ -18,11 +18,11 @@ use crate::core::{Graph, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{Lit, Ty};
-use crate::schedule::accesses::needs_indices;
+use crate::schedule::element::in_bounds::{self, Range};
+use crate::schedule::element::lower::{LaunchContext, Lower};
 use crate::schedule::element::opened;
+use crate::schedule::facts::accesses::needs_indices;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
-use crate::schedule::in_bounds::{self, Range};
-use crate::schedule::lower::{LaunchContext, Lower};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The most elements of a row.

@@ -10,8 +10,8 @@ use crate::core::deviations::{self, MOMENTS};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::Reduction;
 
 /// Whether a reduction counts its elements, by numbers.
 pub(super) fn serves(r: &Reduction) -> bool {

@@ -17,7 +17,7 @@ use crate::core::{Graph, NodeId, Op, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::expressions;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
-use crate::schedule::lower::Lower;
+use crate::schedule::element::lower::Lower;
 
 /// The most bytes that one instruction loads.
 const VECTOR: usize = 16;

@@ -20,12 +20,12 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::bins::Bins;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::destinations::Tests;
-use crate::schedule::find_facts::GUESSED_PART;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::facts::bins::Bins;
+use crate::schedule::facts::destinations::Tests;
+use crate::schedule::facts::find::GUESSED_PART;
 use crate::schedule::groups::{FusedGroup, domain};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
 use place::{BinMemory, FILLED, FOR_BLOCK};
 use std::rc::Rc;
 

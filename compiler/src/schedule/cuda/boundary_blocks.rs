@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Lit;
 use crate::schedule::boundary::halo::Halo;
-use crate::schedule::lower::Lower;
+use crate::schedule::element::lower::Lower;
 
 /// The elements of a block, and the halo around them.
 pub struct BoundaryBlock<'a> {

@@ -17,9 +17,9 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, bind};
 
 /// Computes the elements of a warp that has lanes outside of the interior, except those of its
 /// interior lanes. `bounds` is `None` if no lane is interior.

@@ -24,7 +24,7 @@
 //! of their rows at once (`staging.rs`). Each thread folds one column after another for its register
 //! tile, and joins a few of them in registers, as a binary counter counts. The counter of these
 //! joins, and that of the tiles, are touched once in several columns, and lie in local memory
-//! (`schedule/counter.rs`).
+//! (`schedule/element/counter.rs`).
 //!
 //! Threads load one value at a time, so that arrays may have any alignment. Where k is the contiguous
 //! index of an array, neighbouring threads load neighbouring columns of k.
@@ -40,8 +40,8 @@ mod variants;
 
 use crate::error::Result;
 use crate::kernel::Stmt;
+use crate::schedule::element::lower::Lower;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
 use block::Block;
 pub use params::{ContractionParams, THREADS};
 pub use variants::variants;

@@ -6,7 +6,7 @@
 //!
 //! A fold takes the tile in order. The tree of semantics 5.1 is followed column by column, with as
 //! many columns at once as a 16-byte access of shared memory holds; columns join as a binary
-//! counter counts (`schedule/counter.rs`). All operations over one extent share a loop. A thread
+//! counter counts (`schedule/element/counter.rs`). All operations over one extent share a loop. A thread
 //! has one element, because with two or four elements, which share what they read, there are too
 //! few threads (measured: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
 
@@ -19,10 +19,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::nested_loop::{self, Lanes, assign, read};
+use crate::schedule::facts::loop_nests::{self, Env, Loop, Nest, Order};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::loop_nests::{self, Env, Loop, Nest, Order};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::nested_loop::{self, Lanes, assign, read};
 use rustc_hash::FxHashSet as HashSet;
 
 /// Threads of a block.

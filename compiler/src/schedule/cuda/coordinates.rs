@@ -10,7 +10,7 @@ use crate::core::index_space::indices;
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::BinaryOp;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// The nodes of an element's indices along each axis, outermost first, with their registers.
 pub type Coordinates = Vec<(NodeId, Expr)>;

@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::kernel::clone_body::Renaming;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::error_records;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::element::{canonical, element};
-use crate::schedule::error_records;
 use crate::schedule::groups::{Item, domain};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// The maximum number of elements of a thread for which f32 divisions have no branches: the test of
 /// each division's operands follows right where they are in registers. Eight elements of an `acos`

@@ -10,11 +10,11 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::folds::Fold;
+use crate::schedule::element::folds::Fold;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::scalars as values;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::scalars as values;
 
 /// Threads of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.
 pub const THREADS: u32 = 128;

@@ -18,9 +18,9 @@ use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
+use crate::schedule::element::lower::{LaunchContext, Lower};
 use crate::schedule::element::opened;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower};
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 

@@ -12,10 +12,10 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, by_reduction, tiles, totals_of};
-use crate::schedule::scalars as values;
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::reduction::{Reduction, by_reduction, tiles, totals_of};
+use crate::schedule::element::scalars as values;
 
 /// The values that a block of a reduction has computed about itself.
 pub struct ReductionBlock {

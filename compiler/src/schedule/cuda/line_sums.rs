@@ -16,7 +16,7 @@
 use super::register_pressure::LineSchedule;
 use crate::core::{NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use crate::schedule::lower::LaunchContext;
+use crate::schedule::element::lower::LaunchContext;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;

@@ -24,9 +24,9 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::element::element;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::stencil::Stencil;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;

@@ -77,10 +77,10 @@ mod transposed_tile;
 mod tree;
 mod variant;
 
+use super::element::lower::{KernelBuilder, LaunchContext, Lower, Signature, Target};
+use super::element::scalars;
 use super::groups::FusedGroup;
 use super::kernels::{Draft, GpuVariants};
-use super::lower::{KernelBuilder, LaunchContext, Lower, Signature, Target};
-use super::scalars;
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::interrupt;

@@ -21,10 +21,10 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::reduction::{Reduction, by_reduction};
 use crate::schedule::groups::{FusedGroup, is_store};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, by_reduction};
 
 /// The neighbouring elements of a thread in a tile.
 const EACH: i64 = TILE / COLUMNS;

@@ -5,8 +5,8 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, UnlikelyArms};
-use crate::schedule::{division, slow_path};
+use crate::schedule::element::lower::{Lower, UnlikelyArms};
+use crate::schedule::element::{division, slow_path};
 
 /// Declares the flag that becomes true if an element needs the slow path. Returns `None` if there
 /// is no slow path.

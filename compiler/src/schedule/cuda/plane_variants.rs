@@ -7,9 +7,9 @@ use super::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::core::StencilHint;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::stencil::{self, Stencil};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::{self, Stencil};
 use std::rc::Rc;
 
 /// The parameters of a strategy of volumes.

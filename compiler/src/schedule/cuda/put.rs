@@ -12,10 +12,10 @@ use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::put_stores::stores;
+use crate::schedule::facts::put::Put;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::put::Put;
-use crate::schedule::put_stores::stores;
 use std::rc::Rc;
 
 /// Threads of a block.

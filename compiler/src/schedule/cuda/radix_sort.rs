@@ -24,9 +24,9 @@ use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::element;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::radix::RadixStep;
 use std::rc::Rc;
 
 /// The threads of a block, each of which has one digit.

@@ -19,10 +19,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, tiles};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, tiles};
 
 /// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
 /// arrive at the counters. More than 8 pairs are faster only if an element has 4 bytes.

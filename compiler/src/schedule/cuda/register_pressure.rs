@@ -10,7 +10,7 @@
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;

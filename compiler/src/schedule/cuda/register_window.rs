@@ -19,8 +19,8 @@ use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, StencilHint};
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::lower::{LaunchContext, Loaded, Lower};
-use crate::schedule::stencil::Stencil;
+use crate::schedule::element::lower::{LaunchContext, Loaded, Lower};
+use crate::schedule::facts::stencil::Stencil;
 use std::collections::BTreeSet;
 
 /// The maximum number of words of registers for a thread's windows: with more, accumulators and

@@ -26,10 +26,10 @@ use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::scan_operator::Operator;
+use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{FusedGroup, Item, domain};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::scan_operator::Operator;
-use crate::schedule::scans::Scan;
 use std::rc::Rc;
 
 /// Threads of a block of a tile, and of the block that joins tiles.

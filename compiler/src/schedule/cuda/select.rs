@@ -20,11 +20,11 @@ use super::{
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::products::{self, Product};
+use crate::schedule::facts::stencil::{self, Kept};
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::products::{self, Product};
 use crate::schedule::scheduler::Scope;
-use crate::schedule::stencil::{self, Kept};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 

@@ -6,11 +6,11 @@ use super::variant::Choice;
 use super::{cooperative_nest, map, product, register_tiling, stencil_cost};
 use crate::core::{NodeId, Op, StencilHint};
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
+use crate::schedule::facts::products::Product;
+use crate::schedule::facts::stencil::{self, Kept, Stencil};
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::products::Product;
-use crate::schedule::stencil::{self, Kept, Stencil};
 use std::rc::Rc;
 
 /// Chooses the strategy for one layout of elements in threads, with what reports say of its

@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::Halo;
-use crate::schedule::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 
 /// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;

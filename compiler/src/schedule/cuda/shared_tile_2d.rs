@@ -21,8 +21,8 @@ use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::BoundaryWidth;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;

@@ -15,9 +15,9 @@ use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::Profit;
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::facts::stencil;
 use crate::schedule::groups::{FusedGroup, has_reduction};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::stencil;
 
 /// The number of blocks up to which it is the fastest variant. For Black-Scholes by `erf` this is
 /// as many as are resident at once on an H200; for Black-Scholes by a polynomial it is faster up to

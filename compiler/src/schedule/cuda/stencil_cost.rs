@@ -21,8 +21,8 @@
 //! and 0.212 for 9 x 9. Element by element they take 0.65 to 3.1 ms, so no choice is needed.
 
 use crate::core::StencilHint;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::Stencil;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::stencil::Stencil;
 
 /// The time of a copy of 2^26 elements of 4 bytes, in milliseconds.
 const COPY: f64 = 0.1284;
@@ -47,7 +47,7 @@ pub fn time(strategy: StencilHint, taps: usize) -> f64 {
 }
 
 /// The time of the instructions of a stencil in registers for 2^26 elements, in milliseconds: the fixed part,
-/// and that of each operation ([`crate::schedule::work`] counts three for a tap: two and its index).
+/// and that of each operation ([`crate::schedule::facts::work`] counts three for a tap: two and its index).
 const OF_OPERATIONS: (f64, f64) = (0.0093, 0.00229 / 3.0);
 
 /// Returns the predicted time in milliseconds of the instructions of 2^26 elements.

@@ -1,7 +1,7 @@
 //! Rows in the registers of threads (register tiling): elements that reduce a row of their own again and again
-//! (`schedule/thread_rows.rs`), such as the assignment of points to the nearest centre. A thread has a whole row, and
+//! (`schedule/facts/thread_rows.rs`), such as the assignment of points to the nearest centre. A thread has a whole row, and
 //! the loop over its elements is straight code, so there is a variant for each of a few lengths. Two elements share
-//! the loop around it (`schedule/unroll_and_jam.rs`), so that what both read there, such as a centre, is loaded once.
+//! the loop around it (`schedule/element/unroll_and_jam.rs`), so that what both read there, such as a centre, is loaded once.
 //!
 //! Rows are read by vectors of 16 bytes. Those of one element lie side by side, so the lines of the first-level cache
 //! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as
@@ -17,9 +17,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::lower::{LaunchContext, Lower, ShortRow, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, ShortRow, bind};
-use crate::schedule::{thread_rows, unroll_and_jam};
+use crate::schedule::{element::unroll_and_jam, facts::thread_rows};
 
 /// The longest rows of which a thread has two.
 const LONGEST_OF_TWO: u32 = 16;

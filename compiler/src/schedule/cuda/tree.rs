@@ -12,10 +12,10 @@ use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::error_records;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::{assign, read};
-use crate::schedule::reduction::{Reduction, bound};
+use crate::schedule::element::error_records;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::{assign, read};
+use crate::schedule::element::reduction::{Reduction, bound};
 use std::ops::Range;
 
 /// The number of warps that hold a tile's columns.

@@ -11,15 +11,15 @@ use super::{
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
-use crate::schedule::bins::Bins;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::facts::bins::Bins;
+use crate::schedule::facts::put::Put;
+use crate::schedule::facts::radix::RadixStep;
+use crate::schedule::facts::scans::Scan;
+use crate::schedule::facts::stencil::Kept;
+use crate::schedule::facts::transposed::TiledArray;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::put::Put;
-use crate::schedule::radix::RadixStep;
-use crate::schedule::scans::Scan;
-use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
-use crate::schedule::transposed::TiledArray;
 use std::rc::Rc;
 
 /// A strategy with all parameters that were chosen for it.

@@ -6,7 +6,7 @@ use super::claim::{Claim, How};
 pub fn claims() -> Vec<Claim> {
     let root = "sqrt x = 2^-32 sqrt(2^64 x) of every f32 below 2^-96";
     let scaled = Claim::new("near root", "scaled", root, How::Exhaustive(scaled_roots))
-        .at("compiler/src/schedule/division.rs");
+        .at("compiler/src/schedule/element/division.rs");
     let list = [
         (
             "near division",

@@ -175,7 +175,7 @@ fn flat() -> Vec<Claim> {
             "the indices of element k are inside, and of k",
             s.prove(&claim),
         )
-        .at("compiler/src/passes/fuse.rs, schedule/lower/address.rs")
+        .at("compiler/src/passes/fuse.rs, schedule/element/lower/address.rs")
     };
     vec![of(2), of(3)]
 }

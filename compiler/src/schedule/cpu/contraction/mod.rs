@@ -23,11 +23,11 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::Reduction;
+use crate::schedule::facts::loop_nests::Env;
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::products::Product;
-use crate::schedule::reduction::Reduction;
 
 mod part;
 

@@ -4,9 +4,9 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::products::Product;
 
 /// Number of rows, and of columns, of a block tile.
 pub const SIZE: i64 = 64;

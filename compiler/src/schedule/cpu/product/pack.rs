@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cpu::element_loop::each;
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::Lower;
-use crate::schedule::products::Product;
+use crate::schedule::element::lower::Lower;
+use crate::schedule::facts::loop_nests::Env;
+use crate::schedule::facts::products::Product;
 
 /// The values of the columns of a block tile, and the buffers that they are packed into.
 pub struct Columns<'a> {

@@ -7,10 +7,10 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::cpu::element_loop::each;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::Env;
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::products::Product;
 
 /// An element of a block tile.
 pub struct Element {

@@ -4,9 +4,9 @@
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::scan_operator::Operator;
-use crate::schedule::scans::Scan;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::scan_operator::Operator;
+use crate::schedule::facts::scans::Scan;
 
 /// The totals of the aligned blocks of parts before a part of a larger one, by its number's bits.
 pub(super) struct Counter {

@@ -6,8 +6,8 @@ use crate::core::{NodeId, SCAN_CHUNK};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::placed_stores::stores;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::placed_stores::stores;
 
 impl Tile<'_> {
     /// Stores the elements of a block.

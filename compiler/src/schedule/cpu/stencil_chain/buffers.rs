@@ -1,8 +1,8 @@
 //! The rolling buffers of a chain of stencils: how many rows and columns of each stage they hold.
 
 use crate::core::NodeId;
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::{ChainStage, StencilChain};
-use crate::schedule::lower::LaunchContext;
 
 /// The bytes of all buffers, which shall stay in the first cache of a core.
 const BYTES: i64 = 24 << 10;

@@ -7,9 +7,9 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cpu::element_loop::each;
 use crate::schedule::cpu::rows::range;
+use crate::schedule::element::lower::{Loaded, Lower, bind};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ChainStage, StencilChain};
-use crate::schedule::lower::{Loaded, Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The buffer of one array: the memory, and the rows and columns that its stage computes.

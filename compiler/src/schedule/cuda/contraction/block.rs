@@ -10,9 +10,9 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::elements::stored;
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
 use crate::schedule::element::canonical;
-use crate::schedule::error_records;
+use crate::schedule::element::error_records;
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
 
 /// What the code of a thread needs.
 pub(super) struct Block<'a> {

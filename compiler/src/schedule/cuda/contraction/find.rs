@@ -4,10 +4,10 @@ use super::params::{ContractionParams, ROWS, SIDE_THREADS, Side, THREADS};
 use crate::core::records::may_record_here;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::WARP;
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
+use crate::schedule::facts::loop_nests::{self, Loop, Order};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::loop_nests::{self, Loop, Order};
-use crate::schedule::lower::LaunchContext;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Bytes of shared memory that every device gives a block.

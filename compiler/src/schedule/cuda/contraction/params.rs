@@ -2,7 +2,7 @@
 
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::kernel::WARP;
-use crate::schedule::loop_nests::Loop;
+use crate::schedule::facts::loop_nests::Loop;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Threads of a block: 16 by 16.

@@ -10,8 +10,8 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::elements::{single, stored};
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
 
 /// Warps of a block.
 const WARPS: i64 = (THREADS / WARP) as i64;

@@ -10,8 +10,8 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::{Lanes, assign, read};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::{Lanes, assign, read};
 
 /// A staged column of k.
 pub(super) struct StagedColumn<'s> {

@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::rows_of;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::rows_of;
 
 /// The number of rounds whose loads are in flight at once in a partial tile.
 const ROUNDS_IN_FLIGHT: i64 = 4;

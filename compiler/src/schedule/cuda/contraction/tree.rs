@@ -8,11 +8,11 @@ use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::counter::Counters;
 use crate::schedule::cuda::expressions::{int32, shifted, to_i64};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::{Lanes, assign, rows};
-use crate::schedule::reduction::tiles;
+use crate::schedule::element::counter::Counters;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::{Lanes, assign, rows};
+use crate::schedule::element::reduction::tiles;
 
 impl Block<'_> {
     /// Reduces all inner indices. Returns the registers of the totals, of each element and reduction,

@@ -6,8 +6,8 @@ use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
 use std::rc::Rc;
 
 /// The maximum number of inner indices: each tile is then a column of its own of the tree's second

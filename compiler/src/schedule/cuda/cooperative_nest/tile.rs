@@ -5,12 +5,12 @@ use crate::core::{COLUMNS, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::counter::Counters;
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::{self, Lanes, assign, read};
+use crate::schedule::element::counter::Counters;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::{self, Lanes, assign, read};
+use crate::schedule::facts::loop_nests::Env;
 
 impl TiledLoop<'_> {
     /// Reduces a full tile, `v` columns at a time.

@@ -7,10 +7,10 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::boundary::predicated::{self, Domain};
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
+use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::Stencil;
 
 /// The distance up to which reads are looked at.
 const FAR: i64 = 64;

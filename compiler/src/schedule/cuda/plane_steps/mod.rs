@@ -39,8 +39,8 @@ use crate::kernel::WARP;
 use crate::plan::gpu::Grid;
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
 
 /// The steps of a launch.
 const STEPS: i64 = 2;

@@ -8,8 +8,8 @@ use crate::schedule::cuda::expressions::{int32, offset};
 use crate::schedule::cuda::register_tiling::placement::{
     PlaneTiling, ThreadPosition, along, lane, plus, warp,
 };
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
 
 /// The planes of each state.
 pub struct PlaneBuffers {

@@ -43,9 +43,9 @@ use crate::plan::gpu::Grid;
 use crate::scalar::Ty;
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::Stencil;
 
 /// The least and the most planes of a block: of few taps, and of many. With more of them fewer planes are read by two
 /// blocks, with fewer of them there are more blocks.

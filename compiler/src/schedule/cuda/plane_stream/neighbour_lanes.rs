@@ -4,7 +4,7 @@
 use crate::core::NodeId;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// How a thread gets the columns beside its own from the neighbouring lanes: a tile's banks would serve four lanes at
 /// a time.

@@ -9,9 +9,9 @@ use crate::scalar::Lit;
 use crate::schedule::cuda::line_sums;
 use crate::schedule::cuda::register_pressure::LineSchedule;
 use crate::schedule::cuda::register_tiling::placement::PlaneTiling;
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil;
+use crate::schedule::facts::stencil;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::Lit;
 use crate::schedule::cuda::register_tiling::placement::plus;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap as HashMap;
 use std::ops::Range;

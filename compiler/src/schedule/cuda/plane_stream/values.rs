@@ -8,7 +8,7 @@ use crate::kernel::{Expr, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::{self, Halo};
 use crate::schedule::cuda::expressions::int32;
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::element::lower::{LaunchContext, Lower};
 use rustc_hash::FxHashMap as HashMap;
 
 /// A part of a plane in shared memory, from which elements are loaded that the block has computed.

@@ -8,9 +8,9 @@ use crate::schedule::cuda::plane_variants::{self, PlaneParams};
 use crate::schedule::cuda::register_tiling;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::Stencil;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 

@@ -18,8 +18,8 @@ use crate::schedule::cuda::register_tiling::placement::{
 };
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
 
 /// What all steps have in common.
 struct Walk<'a> {

@@ -2,8 +2,8 @@
 
 use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling};
 use crate::schedule::cuda::register_window;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::Stencil;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::stencil::Stencil;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The order of the lines of a step. Sums that go through planes first shrink to a value per element if lines

@@ -36,9 +36,9 @@ use super::register_tiling::placement::{Line, PlaneTiling};
 use super::thread_layout::ThreadLayout;
 use crate::core::StencilHint;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::stencil::{self, Stencil};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::{self, Stencil};
 use lines::{Order, lines};
 
 /// The planes through which a block walks. With more of them fewer planes are read by two blocks, with fewer of

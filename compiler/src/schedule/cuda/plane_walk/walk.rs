@@ -13,8 +13,8 @@ use crate::schedule::cuda::register_tiling::placement::{
     self, InteriorBounds, Line, PlaneTiling, Reach, ThreadPosition,
 };
 use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, bind};
 
 /// What all steps have in common.
 struct Walk<'a> {

@@ -8,7 +8,7 @@ use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::schedule::cuda::expressions::to_i64;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 impl ProductBlock<'_> {
     /// Returns whether the interior copies anything.

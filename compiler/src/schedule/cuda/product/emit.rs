@@ -5,8 +5,8 @@ use super::{main, split_k_sum};
 use crate::error::Result;
 use crate::kernel::Stmt;
 use crate::plan::gpu::Grid;
+use crate::schedule::element::lower::Lower;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
 
 /// Returns the body of one variant, and its grid.
 pub fn emit(

@@ -7,10 +7,10 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::Env;
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::Item;
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::products::Product;
 
 /// The maximum number of operations of an epilogue that is repeated for each result of a thread. A
 /// longer one is a loop.

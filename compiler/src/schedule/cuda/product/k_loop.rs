@@ -10,8 +10,8 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::Env;
 use std::ops::Range;
 
 /// The most inner indices whose code is written one after another where threads load them by vectors.

@@ -1,6 +1,6 @@
 //! Product: a matrix whose element (i, j) is a fold over k of values that depend on (i, k) and
 //! values that depend on (k, j): matrix products, distances of all pairs of points
-//! (`schedule/products.rs`). Tiled for shared memory and registers (block tiles and thread tiles;
+//! (`schedule/facts/products.rs`). Tiled for shared memory and registers (block tiles and thread tiles;
 //! Volkov, Demmel 2008). Chosen for all such groups. The cost is that of the multiplications, once
 //! the block tiles keep all multiprocessors busy.
 //!
@@ -34,10 +34,10 @@ use crate::core::{NodeId, PANEL};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::{Env, Order};
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::loop_nests::{Env, Order};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::products::Product;
 use block_tile::BlockTile;
 pub use emit::emit;
 pub use epilogue::{address, store};

@@ -3,9 +3,9 @@
 use super::block_tile::BlockTile;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::COPY_BYTES;
-use crate::schedule::loop_nests;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::products::Product;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::loop_nests;
+use crate::schedule::facts::products::Product;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 

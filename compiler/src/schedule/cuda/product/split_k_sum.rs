@@ -12,9 +12,9 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::elements::stored;
 use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::element::lower::Lower;
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
-use crate::schedule::products::Product;
 
 use super::block_tile::BlockTile;
 

@@ -9,8 +9,8 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::loop_nests::{self, Env};
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::{self, Env};
 
 /// The values that a thread has loaded in a step: for each side, vector and part the neighbouring
 /// values.

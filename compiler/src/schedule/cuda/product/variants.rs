@@ -7,10 +7,10 @@ use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{self, Guards, Variant, VariantGroup};
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::loop_nests::Order;
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::loop_nests::Order;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::products::Product;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 

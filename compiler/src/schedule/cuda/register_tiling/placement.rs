@@ -8,8 +8,8 @@ use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::register_window;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
 
 /// How the rows and columns are cut into the parts of threads and blocks: the rows and columns of a
 /// thread, the distance of its columns, and the planes, rows and columns of a block.

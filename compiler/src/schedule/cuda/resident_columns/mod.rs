@@ -1,4 +1,4 @@
-//! Resident columns (`schedule/resident_segments.rs`) on a GPU: a block has a strip of neighbouring columns,
+//! Resident columns (`schedule/alternatives/resident_segments.rs`) on a GPU: a block has a strip of neighbouring columns,
 //! whose elements lie in the registers of its threads. Each element is loaded once, by vector accesses; what
 //! several stages compute of it is kept in a register as well.
 //!
@@ -25,8 +25,8 @@ mod variants;
 
 use crate::error::Result;
 use crate::kernel::Stmt;
+use crate::schedule::element::lower::Lower;
 use crate::schedule::facts::{ResidentSegments, Stage};
-use crate::schedule::lower::Lower;
 pub use mapping::ResidentColumnsParams;
 use strip::Strip;
 pub use variants::{limit, variants};

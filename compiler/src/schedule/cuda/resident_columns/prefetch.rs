@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// How many bytes of an array lie between a block's strip and the strip that it asks for.
 const DISTANCE: i64 = 8 << 20;

@@ -10,10 +10,10 @@ use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, join_neighbours, pairs, share_count};
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::reduction::Reduction;
+use crate::schedule::element::scalars::join_initial;
 use crate::schedule::facts::RowValue;
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::reduction::Reduction;
-use crate::schedule::scalars::join_initial;
 
 /// The operands of one element.
 type Operands<'a> = &'a [(NodeId, Expr)];

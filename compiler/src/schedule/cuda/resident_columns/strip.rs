@@ -10,9 +10,9 @@ use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64}
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Loaded, Lower, bind};
+use crate::schedule::facts::segments::neighbours;
 use crate::schedule::facts::{ResidentSegments, RowArray};
-use crate::schedule::lower::{Loaded, Lower, bind};
-use crate::schedule::segments::neighbours;
 use rustc_hash::FxHashSet as HashSet;
 
 /// The elements of a thread in one row: as many neighbours as it has columns.

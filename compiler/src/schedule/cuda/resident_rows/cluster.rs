@@ -21,8 +21,8 @@ use crate::plan::gpu::Profit;
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::pairs;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::Reduction;
 
 /// Warps of a block and blocks of a cluster. With eight warps a multiprocessor has two blocks, of which one
 /// loads or stores while the other computes.

@@ -1,4 +1,4 @@
-//! Columns of resident rows (`schedule/rows_and_columns.rs`): a block takes tree columns of a tile of 2048 rows
+//! Columns of resident rows (`schedule/alternatives/rows_and_columns.rs`): a block takes tree columns of a tile of 2048 rows
 //! (semantics 5.1). Its warps, or some of them together, keep one row after another in registers, reduce it,
 //! and add what follows to the accumulators of their columns, which are in registers as well.
 //!
@@ -21,9 +21,9 @@ use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::{lane, pairs};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::{Reduction, each_accumulator};
 use crate::schedule::facts::{RowsAndColumns, Stage};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::reduction::{Reduction, each_accumulator};
 
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;

@@ -1,4 +1,4 @@
-//! Resident rows (`schedule/resident_segments.rs`) on a GPU: a row lies in the registers of 8, 16 or 32
+//! Resident rows (`schedule/alternatives/resident_segments.rs`) on a GPU: a row lies in the registers of 8, 16 or 32
 //! lanes, or of the warps of a block, a tile of 2048 elements each. Each element is loaded once, by
 //! vector accesses; what several stages compute of it, such as an exponential, is kept in a register
 //! as well. A reduction is the tree of semantics 5.1: columns in registers, lanes by shuffles, tiles
@@ -24,8 +24,8 @@ use crate::core::{COLUMNS, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::{ResidentSegments, Stage};
-use crate::schedule::lower::{Lower, bind};
 pub use columns::{ColumnsParams, main as main_of_columns};
 pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};

@@ -9,15 +9,15 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::counter::Counter;
 use crate::schedule::cuda::elements;
 use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::{lane, pairs};
+use crate::schedule::element::counter::Counter;
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::nested_loop::assign;
+use crate::schedule::element::reduction::{Reduction, each_accumulator, tiles};
 use crate::schedule::facts::RowsAndColumns;
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::nested_loop::assign;
-use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
 
 /// Columns of a block, and its threads: few columns make few blocks, whose warps have the more parts to wait for the
 /// fewer they are (of 65536 x 1024 elements, 10 us with 256 threads).

@@ -27,8 +27,8 @@ use crate::kernel::{Expr, Stmt, WARP};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::ResidentSegments;
-use crate::schedule::lower::{LaunchContext, Lower, bind};
 
 /// How many bytes of an array lie between a block's row and the row that it asks for.
 const DISTANCE: i64 = 8 << 20;

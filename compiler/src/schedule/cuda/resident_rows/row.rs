@@ -15,9 +15,9 @@ use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Loaded, Lower, bind};
+use crate::schedule::facts::segments::neighbours;
 use crate::schedule::facts::{ResidentSegments, RowArray, Stage};
-use crate::schedule::lower::{Loaded, Lower, bind};
-use crate::schedule::segments::neighbours;
 pub(super) use common::Common;
 use rustc_hash::FxHashSet as HashSet;
 

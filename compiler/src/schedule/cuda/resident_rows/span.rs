@@ -6,7 +6,7 @@ use crate::core::NodeId;
 use crate::kernel::{COPY_BYTES, Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, offset, shifted, thread, to_i64};
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// The row of an array in shared memory.
 pub(super) struct StagedArray {

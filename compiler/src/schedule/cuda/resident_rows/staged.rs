@@ -28,10 +28,10 @@ use crate::schedule::cuda::expressions::{int32, offset, shifted, thread, to_i64}
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::resident_segments;
 use crate::schedule::cuda::segments::{Exchange, join_columns, lane};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::reduction::Reduction;
+use crate::schedule::facts::segments::neighbours;
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::reduction::Reduction;
-use crate::schedule::segments::neighbours;
 
 /// The units of a tile.
 const UNITS_OF_TILE: i64 = COLUMNS / WARP as i64;

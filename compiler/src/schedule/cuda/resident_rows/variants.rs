@@ -11,14 +11,14 @@ use crate::core::TILE;
 use crate::kernel::{CLUSTER_CAPABILITY, WARP};
 use crate::plan::gpu::Profit;
 use crate::scalar::Ty;
-use crate::schedule::along::Along;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::resident_segments::{self, Demand};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::ResidentSegments;
+use crate::schedule::facts::along::Along;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 

@@ -1,9 +1,9 @@
 //! What an element of resident rows and columns takes of a thread, and which of them are kept.
 
 use crate::plan::GUESSED_LENGTH;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::element::reduction::Reduction;
 use crate::schedule::facts::{ResidentSegments, Stage};
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::reduction::Reduction;
 
 /// The most words of a thread that hold elements. Of the 255 registers that a thread can have, the
 /// rest are accumulators, addresses and what is being computed.

@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
+use crate::schedule::element::error_records;
+use crate::schedule::element::lower::{LaunchContext, Lower};
 use crate::schedule::element::opened;
-use crate::schedule::error_records;
+use crate::schedule::element::reduction::Reduction;
+use crate::schedule::facts::work;
 use crate::schedule::facts::{ResidentSegments, Stage};
-use crate::schedule::lower::{LaunchContext, Lower};
-use crate::schedule::reduction::Reduction;
-use crate::schedule::work;
 use rustc_hash::FxHashSet as HashSet;
 
 /// The least operations of a value that is kept for later stages, and not computed again.

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// The groups whose totals are loaded before they are joined one after the other.
 const IN_FLIGHT: i64 = 8;

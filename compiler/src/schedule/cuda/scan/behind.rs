@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::elements::Elements;
-use crate::schedule::lower::Lower;
+use crate::schedule::element::lower::Lower;
 
 impl Code<'_> {
     /// Stores what depends on the partial results of the elements of a full tile. All values of a chunk are

@@ -16,9 +16,9 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::cuda::elements::Elements;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::element::canonical;
-use crate::schedule::items::Item;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::partition::Partition;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::partition::Partition;
+use crate::schedule::groups::items::Item;
 
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The elements of a thread.

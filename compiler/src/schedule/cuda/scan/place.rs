@@ -7,8 +7,8 @@ use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::elements::Elements;
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::placed_stores::stores;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::placed_stores::stores;
 
 /// A row in shared memory has a gap after each of so many elements, so that chunks of eight bytes lie in different
 /// banks.

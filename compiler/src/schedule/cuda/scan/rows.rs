@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::expressions::int32;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 impl Code<'_> {
     /// Halves the totals of the tile's rows, by one warp whose lanes have two rows each; or stores their total.

@@ -5,7 +5,7 @@
 //! segments: a block takes a strip of `32 v` segments. Lane l has the `v` segments from `v l` on.
 //! The elements of a segment are tiles of 16 rows by 128 columns of the tree (semantics 5.1), and
 //! each warp has `span` of the 128 tree columns of one tile. It folds a tree column with 8 loads in
-//! flight, and joins tree columns as a binary counter counts (`schedule/counter.rs`). The block's 8
+//! flight, and joins tree columns as a binary counter counts (`schedule/element/counter.rs`). The block's 8
 //! warps join through shared memory. So 16 / `span` blocks share the tree columns of a tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
 //! results of the others: up to 2048 values per segment, by the same tree, with 16 columns per
 //! warp. The cost is that of reading memory once.
@@ -19,13 +19,13 @@ use crate::core::{COLUMNS, NodeId, Op, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
+use crate::schedule::element::counter::Counter;
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::reduction::{Reduction, each_accumulator, tiles};
 pub(super) use short::short_segments;
 
 /// Threads of a block.

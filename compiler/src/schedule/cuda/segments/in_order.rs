@@ -1,4 +1,4 @@
-//! A warp reduces a tile in index order (`schedule/in_order.rs`): a lane folds a column, which is 16 neighbouring
+//! A warp reduces a tile in index order (`schedule/facts/in_order.rs`): a lane folds a column, which is 16 neighbouring
 //! elements, by vector loads, then the lanes join by shuffles. 32 columns are one round of a loop, so the operator is
 //! written 16 times for the elements of a column, or fewer if it is long, and once for each level of the tree.
 //! Lane q keeps the result of round q.
@@ -13,11 +13,11 @@ use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::tree::shuffled;
-use crate::schedule::in_order::{InOrder, joined, stepped};
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, bound};
-use crate::schedule::segments::{neighbours, scattered};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::reduction::{Reduction, bound};
+use crate::schedule::facts::in_order::{InOrder, joined, stepped};
+use crate::schedule::facts::segments::{neighbours, scattered};
 
 /// The elements of a column.
 const ROWS: i64 = TILE / COLUMNS;

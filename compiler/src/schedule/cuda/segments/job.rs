@@ -4,15 +4,15 @@ use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::Ty;
-use crate::schedule::along::Along;
 use crate::schedule::cuda::access;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings};
+use crate::schedule::element::reduction::Reduction;
+use crate::schedule::facts::along::Along;
+use crate::schedule::facts::in_order::InOrder;
+use crate::schedule::facts::segments;
 use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::in_order::InOrder;
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings};
-use crate::schedule::reduction::Reduction;
-use crate::schedule::segments;
 use std::rc::Rc;
 
 /// Words of memory that a thread keeps in flight.

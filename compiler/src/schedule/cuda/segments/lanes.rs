@@ -7,8 +7,8 @@ use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::int32;
 use crate::schedule::cuda::tree::named_values;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::reduction::{Reduction, bound};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::{Reduction, bound};
 
 /// Returns the number of this lane among `lanes` lanes.
 pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {

@@ -1,4 +1,4 @@
-//! Segmented reductions (`schedule/segments.rs`): many reductions in one launch, each by the tree
+//! Segmented reductions (`schedule/facts/segments.rs`): many reductions in one launch, each by the tree
 //! of semantics 5.1. How segments are mapped to threads depends on their length; `variants.rs`
 //! lists this.
 //!
@@ -7,7 +7,7 @@
 //!
 //! - [`columns`], for segments that are neighbours in memory: lanes side by side over neighbouring
 //!   segments. Segments of more than 2^22 elements take a thread each. Elements may be stored where
-//!   they are reduced (`schedule/stored_columns.rs`).
+//!   they are reduced (`schedule/alternatives/stored_columns.rs`).
 //!
 //! - [`ragged`], for segments whose lengths are data: a warp per segment, or a lane.
 
@@ -23,10 +23,10 @@ mod warp;
 use crate::error::Result;
 use crate::kernel::{Stmt, WARP};
 use crate::plan::gpu::Grid;
+use crate::schedule::alternatives::stored_columns;
+use crate::schedule::element::lower::Lower;
+use crate::schedule::element::reduction::{Reduction, each_accumulator};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
-use crate::schedule::reduction::{Reduction, each_accumulator};
-use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};

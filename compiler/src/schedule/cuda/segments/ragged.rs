@@ -3,7 +3,7 @@
 //!
 //! A warp reduces one segment, tile by tile ([`super::warp`]); all its lanes join the results of several tiles.
 //! Where there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`]
-//! elements, four at a time, which join as a binary counter counts (`schedule/counter.rs`), and the warp goes through
+//! elements, four at a time, which join as a binary counter counts (`schedule/element/counter.rs`), and the warp goes through
 //! the longer ones. So a warp takes the time of its longest short segment, and of all its long ones. The elements of
 //! short segments come by way of shared memory where that is possible ([`staged`]), so that lanes load neighbours. A
 //! warp with one segment suits few segments, whatever their lengths, because all of them are begun at once. Where
@@ -23,15 +23,15 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::counter::Counters;
 use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::element::counter::Counters;
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
+use crate::schedule::element::nested_loop::{self, Lanes, assign, invariant_nodes, joining, read};
+use crate::schedule::element::reduction::{Reduction, bound, each_accumulator, totals_of};
 use crate::schedule::facts::Segments;
+use crate::schedule::facts::segments::{is_one_tile, scattered};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, Surroundings, bind};
-use crate::schedule::nested_loop::{self, Lanes, assign, invariant_nodes, joining, read};
-use crate::schedule::reduction::{Reduction, bound, each_accumulator, totals_of};
-use crate::schedule::segments::{is_one_tile, scattered};
 use code::{Code, SHORT_STAGED};
 use ended::Ended;
 use staged::Places;

@@ -19,9 +19,9 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64, warp_number};
 use crate::schedule::cuda::levels::{UpperLevels, arrive, is_zero};
 use crate::schedule::cuda::tree::Column;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{by_reduction, each_accumulator, tiles, totals_of};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::reduction::{by_reduction, each_accumulator, tiles, totals_of};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;

@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::to_i64;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
-use crate::schedule::segments::{neighbours, scattered};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::read;
+use crate::schedule::element::reduction::{Reduction, by_reduction, counts, each_accumulator};
+use crate::schedule::facts::segments::{neighbours, scattered};
 
 /// The columns of a lane where a warp has all of a tile.
 pub(super) const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;

@@ -10,10 +10,10 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, offset};
 use crate::schedule::cuda::register_tiling::placement::{self, along, lane, warp};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::element::lower::{Loaded, Lower, bind};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::ChainStage;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Loaded, Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Writes the body of one thread.

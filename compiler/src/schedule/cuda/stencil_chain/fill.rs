@@ -7,8 +7,8 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{PlaneTiling, ThreadPosition};
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::ChainStage;
-use crate::schedule::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Fills the tiles of one stage.

@@ -26,7 +26,7 @@ pub use tiles::ChainTiles;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::plan::gpu::Profit;
-use crate::schedule::lower::LaunchContext;
+use crate::schedule::element::lower::LaunchContext;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 use tiles::THREADS;

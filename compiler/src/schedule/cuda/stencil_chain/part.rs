@@ -12,9 +12,9 @@ use crate::schedule::cuda::line_sums;
 use crate::schedule::cuda::register_pressure::LineSchedule;
 use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling, ThreadPosition, plus};
 use crate::schedule::cuda::register_window;
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::ChainStage;
-use crate::schedule::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The tile of one array in shared memory.

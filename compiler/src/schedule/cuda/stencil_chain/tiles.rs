@@ -7,8 +7,8 @@ use crate::schedule::cpu::stencil_chain::StageRows;
 use crate::schedule::cuda::register_tiling;
 use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling};
 use crate::schedule::cuda::stencil_cost;
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::{ChainStage, StencilChain};
-use crate::schedule::lower::LaunchContext;
 use indexmap::IndexSet;
 
 /// Threads of a block.

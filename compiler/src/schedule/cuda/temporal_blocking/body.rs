@@ -10,9 +10,9 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{along, lane, plus, warp};
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Writes the body of one thread.

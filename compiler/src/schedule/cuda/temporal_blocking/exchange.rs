@@ -7,7 +7,7 @@ use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, offset};
 use crate::schedule::cuda::register_tiling::placement::{lane, warp};
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// Where an exchange takes place.
 pub struct Exchange<'a> {

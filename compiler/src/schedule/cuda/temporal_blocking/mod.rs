@@ -39,10 +39,10 @@ use crate::plan::gpu::Grid;
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::boundary::predicated::{self, Domain};
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
+use crate::schedule::facts::stencil::{self, Stencil};
 use crate::schedule::groups::{FusedGroup, is_nested, is_store};
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::{self, Stencil};
 use std::collections::BTreeSet;
 
 /// The warps of a block.

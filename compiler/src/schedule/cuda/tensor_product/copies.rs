@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::kernel::{COPY_BYTES, Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::product::address;
-use crate::schedule::loop_nests::{Env, depends};
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::{Env, depends};
 
 /// The copies of one side.
 pub struct Copies {

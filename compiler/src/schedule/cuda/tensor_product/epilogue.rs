@@ -14,9 +14,9 @@ use crate::schedule::cuda::elements::stored;
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
 use crate::schedule::cuda::product::{address, load_vectors, store};
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::Env;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
 
 /// Words from one row of results to the next, more than there are results: four rows of a warp's pairs lie in
 /// different banks.

@@ -2,8 +2,8 @@
 
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::Ty;
-use crate::schedule::loop_nests::Order;
-use crate::schedule::products::Product;
+use crate::schedule::facts::loop_nests::Order;
+use crate::schedule::facts::products::Product;
 
 /// The operands of a product.
 #[derive(Clone, Copy)]

@@ -11,7 +11,7 @@ use super::params::Rows;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::cuda::expressions::{int32, masked, shifted};
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// Parts of 32 bytes of a step.
 const PARTS: i64 = 2;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::int32;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 impl TensorBlock<'_> {
     /// Returns the first word of a side's stage that has this step (i64).

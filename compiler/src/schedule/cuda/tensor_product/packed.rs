@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// Threads of a block that packs.
 const THREADS: u32 = 256;

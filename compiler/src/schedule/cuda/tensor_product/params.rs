@@ -3,9 +3,9 @@
 use super::find::Operands;
 use super::layout::Shape;
 use crate::kernel::Expr;
+use crate::schedule::element::lower::Lower;
+use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
-use crate::schedule::products::Product;
 use std::rc::Rc;
 
 /// What is known of the rows of arrays.

@@ -12,8 +12,8 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::product::load_vectors;
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::Env;
 
 /// The maximum number of operations of an operand whose code is repeated for each of a thread's elements.
 const MAX_OPERATIONS: usize = 24;

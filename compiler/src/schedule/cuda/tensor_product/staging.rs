@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::loop_nests::Env;
 
 impl TensorBlock<'_> {
     /// Stores the thread's pieces of a step (i64) to the stage that begins at that word (i32).

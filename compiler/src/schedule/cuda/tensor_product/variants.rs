@@ -7,8 +7,8 @@ use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::products::Product;
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::facts::products::Product;
 use std::rc::Rc;
 
 /// The minimum number of large block tiles: with fewer, some multiprocessors of a large device would have no

@@ -12,8 +12,8 @@ use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread,
 use crate::schedule::cuda::map::THREADS;
 use crate::schedule::cuda::register_tiling::placement::plus;
 use crate::schedule::element::canonical;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::transposed::AxisIndex;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::transposed::AxisIndex;
 use rustc_hash::FxHashMap as HashMap;
 
 /// The number of elements that a thread loads into a tile before it stores them.

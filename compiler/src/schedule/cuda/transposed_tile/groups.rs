@@ -13,7 +13,7 @@ use crate::schedule::cuda::map::THREADS;
 use crate::schedule::cuda::paths::fast_then_slow;
 use crate::schedule::cuda::register_tiling::placement::{lane, plus, warp};
 use crate::schedule::element::canonical;
-use crate::schedule::lower::{Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The maximum number of elements of arrays at the own indices that a thread loads before the

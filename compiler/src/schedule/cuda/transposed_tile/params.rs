@@ -8,11 +8,11 @@ use crate::scalar::Lit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::elements::MAX_UNROLLED;
 use crate::schedule::cuda::map;
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
+use crate::schedule::facts::stencil;
+use crate::schedule::facts::transposed::{self, TiledArray, TransposedReads};
 use crate::schedule::groups::{FusedGroup, is_store};
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil;
-use crate::schedule::transposed::{self, TiledArray, TransposedReads};
 
 /// The sides of tiles, from the greatest.
 const SIDES: [i64; 4] = [256, 128, 64, 32];

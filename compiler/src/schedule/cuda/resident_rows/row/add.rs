@@ -4,8 +4,8 @@ use super::Row;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::schedule::cuda::resident_rows::mapping::Group;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::reduction::Reduction;
 
 impl Row<'_> {
     /// Adds the row's elements to the accumulators of their columns, given for each reduction those of each

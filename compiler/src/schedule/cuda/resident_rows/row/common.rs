@@ -7,9 +7,9 @@ use crate::kernel::Stmt;
 use crate::scalar::Ty;
 use crate::schedule::cuda::resident_rows::mapping::Group;
 use crate::schedule::cuda::resident_segments;
+use crate::schedule::element::lower::{Loaded, Lower};
 use crate::schedule::facts::ResidentSegments;
-use crate::schedule::lower::{Loaded, Lower};
-use crate::schedule::segments::neighbours;
+use crate::schedule::facts::segments::neighbours;
 use rustc_hash::FxHashSet as HashSet;
 
 /// The elements in registers for all rows, and the arrays of which all are.

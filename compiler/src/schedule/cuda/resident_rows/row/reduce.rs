@@ -12,10 +12,10 @@ use crate::schedule::cuda::resident_rows::mapping::Group;
 use crate::schedule::cuda::segments::{Exchange, join_columns, pairs};
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::element::canonical;
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::reduction::Reduction;
+use crate::schedule::element::scalars::join_initial;
 use crate::schedule::facts::RowValue;
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::reduction::Reduction;
-use crate::schedule::scalars::join_initial;
 
 impl Row<'_> {
     /// Computes the reductions of a stage, and the values that follow.

@@ -8,8 +8,8 @@ use crate::scalar::Lit;
 use crate::schedule::cuda::resident_rows::mapping::Group;
 use crate::schedule::cuda::resident_rows::span::StagedArray;
 use crate::schedule::cuda::resident_segments;
-use crate::schedule::lower::{Loaded, Lower, bind};
-use crate::schedule::segments::neighbours;
+use crate::schedule::element::lower::{Loaded, Lower, bind};
+use crate::schedule::facts::segments::neighbours;
 
 impl Row<'_> {
     /// Returns the indices of the row's first element.

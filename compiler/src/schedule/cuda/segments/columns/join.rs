@@ -10,9 +10,9 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::pairs;
 use crate::schedule::cuda::tree::join;
-use crate::schedule::lower::{Lower, bind};
-use crate::schedule::nested_loop::{assign, read};
-use crate::schedule::reduction::{Reduction, by_reduction};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::element::nested_loop::{assign, read};
+use crate::schedule::element::reduction::{Reduction, by_reduction};
 use std::ops::Range;
 
 /// The columns of reductions with several accumulators that a lane has in registers at once.

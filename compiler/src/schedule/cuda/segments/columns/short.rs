@@ -6,12 +6,12 @@ use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::cuda::segments::lanes::{Side, join_neighbours, pairs, share_count};
-use crate::schedule::lower::{Lower, Surroundings, bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::element::counter::Counter;
+use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::reduction::Reduction;
 
 /// Writes the code of a thread.
 pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {

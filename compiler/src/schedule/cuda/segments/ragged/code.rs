@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::schedule::cuda::elements::store_single;
 use crate::schedule::cuda::segments::job::Job;
-use crate::schedule::lower::Lower;
-use crate::schedule::reduction::bound;
+use crate::schedule::element::lower::Lower;
+use crate::schedule::element::reduction::bound;
 
 /// The most elements of a segment that a lane reduces if they come by way of shared memory.
 pub const SHORT_STAGED: i64 = 64;

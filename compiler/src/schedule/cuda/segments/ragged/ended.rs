@@ -5,9 +5,9 @@ use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
+use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::Segments;
-use crate::schedule::lower::LaunchContext;
-use crate::schedule::segments::nested;
+use crate::schedule::facts::segments::nested;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Where segments end to have elements.

@@ -13,8 +13,8 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, shifted, to_i64, warp_number};
 use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::cuda::segments::rows::WARPS;
-use crate::schedule::lower::{LaunchContext, Lower, bind};
-use crate::schedule::reduction::{bound, each_accumulator};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::reduction::{bound, each_accumulator};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 

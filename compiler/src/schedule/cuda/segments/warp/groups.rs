@@ -8,8 +8,8 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::cuda::segments::job;
 use crate::schedule::cuda::tree::named_values;
-use crate::schedule::lower::Lower;
-use crate::schedule::reduction::{by_reduction, counts};
+use crate::schedule::element::lower::Lower;
+use crate::schedule::element::reduction::{by_reduction, counts};
 
 impl Tile<'_> {
     /// Folds groups of `v` neighbours of all segments, before which each column has had `so_far` rows:

@@ -1,0 +1,211 @@
+//! Launches that compute several groups at once, and run in place of the launches of these where a device has
+//! code that serves the call ([`crate::plan::Step::Instead`]).
+
+pub mod resident_segments;
+pub mod resident_vector;
+pub mod rows_and_columns;
+pub mod stencil_chain;
+pub mod stored_columns;
+
+use super::facts::along::Along;
+use super::facts::scans::Scan;
+use super::groups::items::Item;
+use super::groups::{self, FusedGroup};
+use super::kernels::KernelVariants;
+use super::scheduler::{Refusal, Scheduler};
+
+use crate::core::{Function, NodeId, Op};
+use crate::error::Result;
+use crate::plan::{Launch, Step};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// What a launch that computes several groups does.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Alternative {
+    /// Rows or columns that stay on the chip, [`resident_segments`].
+    ResidentSegments(Along),
+    /// The parts of a scan, [`super::facts::scans`].
+    Scan,
+    /// A vector that stays on the chip, [`resident_vector`].
+    ResidentVector,
+    /// Columns that it reduces and whose elements it stores, [`stored_columns`].
+    StoredColumns,
+    /// Rows, whose columns it reduces then, [`rows_and_columns`].
+    RowsAndColumns,
+    /// Matrices of which each is a stencil of those before it, [`stencil_chain`].
+    Stencils,
+    /// The same, more of them than a GPU's shared memory holds.
+    StencilsOnCpus,
+}
+
+/// Returns for each node that a launch computes the number of the last group that needs it, or whose scalar
+/// results follow from it.
+pub(super) fn last_readers(
+    f: &Function,
+    groups: &[FusedGroup],
+    scalars: &[Vec<u32>],
+) -> HashMap<NodeId, usize> {
+    let (g, mut last) = (&f.graph, HashMap::default());
+    for (i, (fused, scalars)) in groups.iter().zip(scalars).enumerate() {
+        let of_items = fused.items.iter().flat_map(|it| groups::needs_of_item(g, it));
+        let values = scalars.iter().map(|r| f.results[*r as usize].value);
+        let needed = of_items.chain(values.flat_map(|n| groups::needs(g, n)));
+        last.extend(needed.map(|n| (n, i)));
+    }
+    last
+}
+
+impl Scheduler<'_> {
+    /// Tries to replace the launches from group `first` on by one launch. Returns the number of the last group that
+    /// it replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. Where its
+    /// columns are too long for registers, some of its groups may still share a launch of kind `StoredColumns`.
+    pub(super) fn alternative(
+        &mut self,
+        first: usize,
+        fused_groups: &[FusedGroup],
+        scalars: &[Vec<u32>],
+        kernel: u32,
+        enclosing: Option<(usize, Alternative)>,
+    ) -> Result<Option<(usize, Alternative)>> {
+        let end = match enclosing {
+            None => fused_groups.len(),
+            Some((last, Alternative::ResidentSegments(along))) if along.has_strips() => last + 1,
+            Some(_) => return Ok(None),
+        };
+        if let Some(found) = self.whole_scan(first, fused_groups, kernel)? {
+            return Ok(Some(found));
+        }
+        let g = &self.f.graph;
+        // what a launch of its own stores is computed by itself, and so is what elements at destinations replace: they
+        // stand at other indices than those that compute them
+        let is_plain = |fused: &&FusedGroup| {
+            let is_apart = |it: &Item| match g.op(it.node) {
+                Op::Materialize(x) => it.into.is_some() || g.op(*x).is_stored_apart(),
+                op => it.into.is_some() || op.is_stored_apart(),
+            };
+            !fused.items.iter().any(is_apart)
+        };
+        let end = first + fused_groups[first..end].iter().take_while(is_plain).count();
+        let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
+        let segments = |along| {
+            (resident_segments::chain(g, along, groups, scalars), Alternative::ResidentSegments(along))
+        };
+        let chains = [
+            segments(Along::Rows),
+            (resident_vector::chain(groups, scalars), Alternative::ResidentVector),
+            segments(Along::Columns),
+            segments(Along::Planes),
+            (stored_columns::chain(g, groups, scalars), Alternative::StoredColumns),
+            (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
+            (stencil_chain::chain(g, groups, scalars), Alternative::Stencils),
+            (stencil_chain::chain(g, groups, scalars), Alternative::StencilsOnCpus),
+        ];
+        let scope = self.scope;
+        let may_be = |what: &Alternative| match what {
+            // without one of the targets it is the same as the one before, or for no target
+            Alternative::StencilsOnCpus => enclosing.is_none() && scope.has_cpu() && scope.has_gpu(),
+            _ => enclosing.is_none() || *what == Alternative::StoredColumns,
+        };
+        // the last group of the last chain of stencils that was refused, which is the shortest one
+        let mut refused = None;
+        for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
+            for count in (2..=most.unwrap_or(0).min(end - first)).rev() {
+                let chain = &groups[..count];
+                let is_needed = |n: &NodeId| self.last_readers.get(n).is_some_and(|i| *i >= first + count);
+                let items = chain.iter().flat_map(|fused| &fused.items).map(|it| it.node);
+                let needed: HashSet<NodeId> = items.filter(is_needed).collect();
+                let joined = match what {
+                    Alternative::ResidentSegments(_) => resident_segments::joined(g, chain, &needed),
+                    Alternative::ResidentVector => resident_vector::joined(g, self.one, chain, &needed),
+                    Alternative::Scan => None,
+                    Alternative::StoredColumns => stored_columns::joined(g, chain, &needed),
+                    Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
+                    Alternative::Stencils | Alternative::StencilsOnCpus => {
+                        stencil_chain::joined(g, chain, &needed)
+                            .map_err(|why| refused = Some((count, why)))
+                            .ok()
+                    }
+                };
+                let Some(fused) = joined else { continue };
+                let before = self.previous_arrays.clone();
+                let suffix = match what {
+                    Alternative::ResidentSegments(Along::Columns | Along::Planes) => "strips",
+                    Alternative::StoredColumns => "columns",
+                    Alternative::RowsAndColumns => "both",
+                    Alternative::Stencils | Alternative::StencilsOnCpus => "chain",
+                    Alternative::ResidentSegments(Along::Rows)
+                    | Alternative::ResidentVector
+                    | Alternative::Scan => "rows",
+                };
+                let name = format!("{}_{first}_{suffix}", self.name);
+                let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
+                self.previous_arrays = before;
+                refused = self.refusal.take().map(|why| (count, why)).or(refused);
+                // a launch that waits for a scalar of another one replaces none
+                let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
+                    continue;
+                };
+                self.instead(launch, variants);
+                self.refuse(first, refused);
+                return Ok(Some((first + count - 1, what)));
+            }
+        }
+        self.refuse(first, refused);
+        Ok(None)
+    }
+
+    /// Adds the launch of a whole scan, if group `first` and those after it are its parts and CPUs have code.
+    fn whole_scan(
+        &mut self,
+        first: usize,
+        fused_groups: &[FusedGroup],
+        kernel: u32,
+    ) -> Result<Option<(usize, Alternative)>> {
+        let last = first + 2;
+        let is_one = |parts: &&[FusedGroup]| {
+            let [totals, before, tiles] = parts else { return false };
+            Scan::whole(&self.f.graph, [totals, before, tiles].map(|fused| &fused.items[..])).is_some()
+        };
+        let found = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()).filter(is_one);
+        let Some(parts) = found else { return Ok(None) };
+        // the totals, and what stands before tiles, are not stored then
+        let mut left_out = parts[..2].iter().flat_map(|part| &part.items);
+        if left_out.any(|it| self.last_readers.get(&it.node).is_some_and(|i| *i > last)) {
+            return Ok(None);
+        }
+        let fused = FusedGroup { sequential: true, ..parts[2].clone() };
+        let before = self.previous_arrays.clone();
+        let name = format!("{}_{first}_whole", self.name);
+        let what = (Alternative::Scan, parts, &HashSet::default());
+        let made = self.launch(name, &fused, &[], kernel, Some(what))?;
+        self.previous_arrays = before;
+        let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
+            return Ok(None);
+        };
+        self.instead(launch, variants);
+        Ok(Some((last, Alternative::Scan)))
+    }
+
+    /// Adds a launch that replaces those that follow.
+    fn instead(&mut self, launch: Launch, variants: KernelVariants) {
+        self.alloc(&launch);
+        self.plan.steps.push(Step::Instead(0));
+        self.plan.steps.push(Step::Launch(launch));
+        self.kernels.push(variants);
+    }
+
+    /// Notes why a number of groups from the first one on are no chain.
+    fn refuse(&mut self, first: usize, refused: Option<(usize, Refusal)>) {
+        if let Some((count, why)) = refused {
+            self.refused_chains.push((format!("{}_{}", self.name, first + count - 1), why));
+        }
+    }
+
+    /// Ends the list of launches that the innermost open alternative replaces.
+    pub(super) fn end_alternative(&mut self) {
+        let steps = &mut self.plan.steps;
+        if let Some(at) = steps.iter().rposition(|s| matches!(s, Step::Instead(0))) {
+            steps[at] = Step::Instead((steps.len() - at - 2) as u32);
+        }
+    }
+}

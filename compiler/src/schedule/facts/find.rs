@@ -1,0 +1,122 @@
+//! Finds the facts about a fused group ([`crate::schedule::facts`]).
+
+use super::Accesses;
+use super::bins::Bins;
+use super::put::Put;
+use super::radix::RadixStep;
+use super::scans::Scan;
+use super::{segments, thread_rows, work};
+use crate::core::digits::DIGIT_TILE;
+use crate::core::{NodeId, SCAN_TILE, ScanPart};
+use crate::schedule::cpu::{segmented_columns, unrolled_rows};
+use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::groups::{FusedGroup, Item, is_store};
+use std::rc::Rc;
+
+/// The elements that a part of [`crate::plan::GUESSED_LENGTH`] bins is taken to have, for estimates: 256 for each bin.
+/// A part has at least 16 for each bin, and 4096 in all (`core/bins.rs`).
+pub(in crate::schedule) const GUESSED_PART: u32 = 1 << 18;
+
+impl LaunchContext<'_, '_> {
+    /// Finds the facts about the fused group.
+    pub(in crate::schedule) fn find_facts(&mut self, fused: &FusedGroup) {
+        if let Some(scan) = Scan::of(&self.g, &fused.items) {
+            return self.find_facts_of_scan(&scan, &fused.items);
+        }
+        if let Some(bins) = Bins::of(&self.g, &fused.items) {
+            return self.find_facts_of_bins(&bins);
+        }
+        if let Some(put) = Put::of(&self.g, &fused.items) {
+            return self.find_facts_of_put(put, &fused.items);
+        }
+        if let Some(step) = RadixStep::of(&self.g, &fused.items) {
+            return self.find_facts_of_sort(&step, &fused.items);
+        }
+        let interior = self.interior(fused);
+        self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
+        self.facts.accesses = Accesses::of(self, fused, &interior.arrays);
+        self.facts.may_record = fused.items.iter().any(|it| self.may_record_inside(it.node));
+        if self.facts.nested && fused.items.iter().all(|it| is_store(&self.g, it)) {
+            // an element is a loop
+            self.facts.segments = segments::of(self, fused).map(Rc::new);
+            self.facts.ragged = segments::find_ragged(self, fused).map(Rc::new);
+            let segments = self.facts.segments.clone();
+            self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
+            self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };
+            self.facts.length_of_rows = thread_rows::length(self, fused);
+        } else if let Some(length) = unrolled_rows::length(self, fused) {
+            self.facts.grain = unrolled_rows::grain(length);
+        }
+    }
+
+    /// Finds the facts about bins, whose unit of work is a part.
+    fn find_facts_of_bins(&mut self, bins: &Bins) {
+        let index = self.g.sample_index(1)[0].1;
+        let own = bins.element(&mut self.g, index);
+        // elements go anywhere, so that no output may be an input
+        let others = own.clone();
+        self.find_facts_of_elements((own, &others), index, Some(GUESSED_PART));
+    }
+
+    /// Finds the facts about elements that are stored at their destinations.
+    fn find_facts_of_put(&mut self, put: Put, items: &[Item]) {
+        let index = self.g.sample_index(1)[0].1;
+        let own = put.element(&mut self.g, items, index);
+        // elements go anywhere, so that no output may be an input
+        let others = own.clone();
+        self.facts.cost = work::of_roots(&mut self.g, own.clone(), &[]).0;
+        self.find_facts_of_elements((own, &others), index, None);
+    }
+
+    /// Finds the facts about what is computed of each element, `own`, and what is read at other indices. A unit of
+    /// work has so many elements, if it has more than one.
+    fn find_facts_of_elements(
+        &mut self,
+        (own, others): (Vec<NodeId>, &[NodeId]),
+        index: NodeId,
+        of_unit: Option<u32>,
+    ) {
+        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
+        self.facts.accesses = Accesses::of_values(self, own, others, index);
+        if let Some(of_unit) = of_unit {
+            self.facts.cost = of_element.saturating_mul(of_unit);
+            self.facts.grain = 1;
+        }
+    }
+
+    /// Finds the facts about a whole scan, given its parts.
+    pub(in crate::schedule) fn find_whole_scan(&mut self, parts: &[FusedGroup]) -> Option<()> {
+        let [totals, before, tiles] = parts else { return None };
+        let scan = Scan::whole(&self.g, [totals, before, tiles].map(|fused| &fused.items[..]))?;
+        self.find_facts_of_scan(&scan, &tiles.items);
+        self.facts.whole_scan = Some(scan);
+        Some(())
+    }
+
+    /// Finds the facts about a part of a scan, whose unit of work is a tile.
+    fn find_facts_of_scan(&mut self, scan: &Scan, items: &[Item]) {
+        let index = self.g.sample_index(1)[0].1;
+        let sample = scan.sample(&mut self.g, index);
+        let before = scan.before(&mut self.g, index);
+        let (mut own, mut others) = (vec![sample], before);
+        if scan.placed.is_some() {
+            let vars: Vec<NodeId> = scan.types.iter().map(|ty| self.g.fresh_var(*ty).1).collect();
+            own.extend(scan.of_element(&mut self.g, items, index, &vars));
+        }
+        if scan.goes_elsewhere() {
+            // elements go anywhere, so that no output may be an input
+            others.extend(&own);
+        }
+        let of_unit = (scan.part != ScanPart::Before).then_some(SCAN_TILE as u32);
+        self.find_facts_of_elements((own, &others), index, of_unit);
+    }
+
+    /// Finds the facts about a step of a radix sort, whose unit of work is a tile.
+    fn find_facts_of_sort(&mut self, step: &RadixStep, items: &[Item]) {
+        let index = self.g.sample_index(1)[0].1;
+        let own = step.sample(&mut self.g, items, index);
+        // elements go anywhere, so that no output may be an input
+        let others: Vec<NodeId> = own.iter().copied().chain(step.begin(&mut self.g, index)).collect();
+        self.find_facts_of_elements((own, &others), index, Some(DIGIT_TILE as u32));
+    }
+}

@@ -1,0 +1,67 @@
+//! Merges reductions of tuples that differ only in the order of the terms of their index sums, so that one loop
+//! computes all their components. They differ because the terms of a sum are ordered by the numbers of their nodes.
+//!
+//! ```text
+//! reduce 1 (f) over generate n (%k) { elem %x, %s + %k }, reduce 2 (f) over generate n (%k) { elem %x, %k + %s }
+//!     ->
+//! reduce 1 (f) over generate n (%k) { elem %x, %s + %k }, reduce 2 (f) over generate n (%k) { elem %x, %s + %k }
+//! ```
+
+use crate::core::graph::replace::{Found, replaced_by};
+use crate::core::linear::{Linear, is_i64};
+use crate::core::simplify::simplify;
+use crate::core::{Graph, NodeId, Op};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::element;
+use crate::schedule::element::lower::LaunchContext;
+use rustc_hash::FxHashMap as HashMap;
+
+/// Returns `bodies` with each such reduction among `nested` replaced by a component of the first one that is equal to
+/// it.
+pub fn merged(l: &mut LaunchContext, bodies: Vec<NodeId>, nested: &[NodeId]) -> Vec<NodeId> {
+    let mut same: HashMap<NodeId, NodeId> = HashMap::default();
+    for (at, n) in nested.iter().enumerate() {
+        let merged = nested[..at].iter().find_map(|first| component_of(l, *first, *n));
+        same.extend(merged.map(|merged| (*n, merged)));
+    }
+    if same.is_empty() {
+        return bodies;
+    }
+    let mut memo = HashMap::default();
+    let mut find = |g: &mut Graph, n: NodeId| Found::of(g, n, same.get(&n).copied());
+    let mut replaced = |n: NodeId| replaced_by(&mut l.g, n, &mut find, &mut simplify, &mut memo);
+    bodies.into_iter().map(&mut replaced).collect()
+}
+
+/// Returns reduction `n` as a component of the tuple that `first` reduces, if its elements are the same.
+fn component_of(l: &mut LaunchContext, first: NodeId, n: NodeId) -> Option<NodeId> {
+    let parts = |g: &Graph, n: NodeId| match g.op(n) {
+        Op::Reduce { join, init, src, .. } if matches!(g.op(*init), Op::Tuple(_)) => match g.op(*src) {
+            Op::Generate(extents, _) => Some((join.clone(), *init, *src, extents.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    let ((join, init, src, extents), other) = (parts(&l.g, first)?, parts(&l.g, n)?);
+    if src == other.2 || (&join, init, &extents) != (&other.0, other.1, &other.3) {
+        return None;
+    }
+    let (_, k) = l.g.fresh_var(Ty::I64);
+    let [a, b] = [src, other.2].map(|src| {
+        let element = element(&mut l.g, src, k);
+        normal(&mut l.g, element)
+    });
+    let op = l.g.op(n).clone();
+    let Op::Reduce { which, .. } = op else { return None };
+    (a == b).then(|| l.g.add(Op::Reduce { join, init, src, which }))
+}
+
+/// Returns a node with the terms of each sum in one order.
+fn normal(g: &mut Graph, n: NodeId) -> NodeId {
+    let mut find = |g: &mut Graph, n: NodeId| {
+        let is_sum = is_i64(g, n) && matches!(g.op(n), Op::Binary(BinaryOp::Add | BinaryOp::Sub, ..));
+        let sum = is_sum.then(|| Linear::of(g, n).node(g));
+        Found::of(g, n, sum)
+    };
+    replaced_by(g, n, &mut find, &mut simplify, &mut HashMap::default())
+}

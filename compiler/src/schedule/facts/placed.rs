@@ -1,0 +1,57 @@
+//! Elements stored at places that depend on a scan ([`Op::Place`]): each place follows from the partial result at the
+//! element's own index. The last launch of the scan ([`super::scans`]) stores the elements instead of the partial
+//! results.
+//!
+//! Because places differ, no thread waits for another one, and because they are all indices of the result, nothing is
+//! stored beforehand. An output is never an input: another thread may have stored an element before it is read.
+//!
+//! In the second form an element stays at its own index and reads the partial result there. It is stored like a partial
+//! result, and an output may be an input.
+
+use crate::core::scan_stages::{is_index, scan_of_places};
+use crate::core::{Graph, NodeId, Op};
+use crate::schedule::element::element;
+use crate::schedule::groups::items::Item;
+
+/// Elements in other places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Placed {
+    /// The array of the places.
+    at: NodeId,
+    /// Whether these are the elements' own.
+    pub is_own: bool,
+}
+
+impl Placed {
+    /// Returns where the elements of an item go, if it is such an array.
+    pub fn of_item(g: &Graph, it: &Item) -> Option<Placed> {
+        let Op::Materialize(x) = *g.op(it.node) else { return None };
+        let Op::Place { at, .. } = *g.op(x) else { return None };
+        Some(Placed { at, is_own: is_index(g, at) })
+    }
+
+    /// Returns a component of the scan on which places depend, or what is stored there.
+    pub fn scan(g: &Graph, at: NodeId, src: NodeId) -> NodeId {
+        scan_of_places(g, at, src).expect("verified: places depend on a scan")
+    }
+
+    /// Returns where the element at an index of the source goes.
+    pub fn place(self, g: &mut Graph, index: NodeId) -> NodeId {
+        element(g, self.at, index)
+    }
+
+    /// Returns the place of the element at an index of the source, and after it its value in each array.
+    pub fn of_element(self, g: &mut Graph, items: &[Item], index: NodeId) -> Vec<NodeId> {
+        let mut all = vec![self.place(g, index)];
+        all.extend(items.iter().map(|it| value(g, it, index)));
+        all
+    }
+}
+
+/// Returns the value of an item at an index: of the scan itself it is the partial result there.
+pub fn value(g: &mut Graph, it: &Item, index: NodeId) -> NodeId {
+    match *g.op(it.node) {
+        Op::Materialize(x) if matches!(g.op(x), Op::Scan { .. }) => g.add(Op::Elem(x, vec![index])),
+        _ => element(g, it.node, index),
+    }
+}
