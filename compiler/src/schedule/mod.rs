@@ -6,7 +6,7 @@
 //!    arrays that are stored, reductions and folds. Items over the same index space that do not
 //!    wait for each other share a fused group.
 //! 2. Each fused group becomes a launch with its kernel variants ([`cpu`], [`cuda`]), lowered from
-//!    core IR by [`lower`]. A CPU kernel has up to three variants ([`CpuVariants`]); the runtime's
+//!    core IR by [`element::lower`]. A CPU kernel has up to three variants ([`CpuVariants`]); the runtime's
 //!    executor chooses among them at each launch. [`crate::plan::policy`] chooses among the
 //!    variants of a GPU kernel. Some groups get one more launch, which computes several of them at
 //!    once ([`alternatives`]).
@@ -14,6 +14,15 @@
 //!    function's plan become steps of the caller's plan.
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` part of
 //!    the last launch that they need.
+//!
+//! | folder | what it has |
+//! |---|---|
+//! | `groups/` | what shares a launch, and in which order |
+//! | `facts/` | what is known of a group before any code is written |
+//! | `alternatives/` | launches that compute several groups at once |
+//! | `element/` | from scalars of core IR to statements of kernel IR, for both targets |
+//! | `boundary/` | the elements at the edges of arrays |
+//! | `cpu/`, `cuda/` | strategies: how a target walks through a group's index space |
 
 mod alternatives;
 pub mod boundary;
