@@ -1,7 +1,8 @@
 //! Counts operations, loads and bytes at given sizes: those that the program asks for ([`asked`]),
 //! and those that its launches make ([`launched`]). The ratio of both says whether fusion computes
-//! anything again. [`ideal`] is what the program asks for where an order has no more than the comparisons that any sort
-//! of keys makes, and only inputs and results move, which the table of cliffs compares with.
+//! anything again. [`ideal`] is what the program asks for where an order has no more than the
+//! comparisons that any sort of keys makes, and only inputs and results move, which the table of cliffs
+//! compares with.
 //!
 //! What a program asks for has every value once: once for each binding of the indices that it
 //! depends on, however many elements read it, and only where an element is read. What the launches
