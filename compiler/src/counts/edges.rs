@@ -35,7 +35,7 @@ impl Walk<'_> {
                 list
             }
             // what another launch has left is read
-            op if self.fused && op.needs_launch() && self.g.is_closed(n) && !self.own.contains(&n) => vec![],
+            op if self.is_left(op, n) => vec![],
             Op::Reduce { join: lambda, init, src, .. }
             | Op::ReduceOrdered { join: lambda, init, src, .. }
             | Op::Fold { step: lambda, init, src, .. } => {

@@ -1,6 +1,8 @@
 //! Counts operations, loads and bytes at given sizes: those that the program asks for ([`asked`]),
 //! and those that its launches make ([`launched`]). The ratio of both says whether fusion computes
-//! anything again.
+//! anything again. [`ideal`] is what the program asks for where an order has no more than the
+//! comparisons that any sort of keys makes, and only inputs and results move, which the table of cliffs
+//! compares with.
 //!
 //! What a program asks for has every value once: once for each binding of the indices that it
 //! depends on, however many elements read it, and only where an element is read. What the launches
@@ -32,7 +34,13 @@ use walk::Walk;
 
 /// Counts what a function asks for, as its author wrote it.
 pub fn asked(source: &Function, sizes: &[Size]) -> Result<Counts> {
-    of_source(&prepared(source)?, sizes, None)
+    of_source(&prepared(source)?, sizes, None, false)
+}
+
+/// Counts the same without what no program needs: the passes of a sort, which reads its keys once and writes their
+/// order, and arrays that are stored between, whether the author asks for it or a construct is made of them.
+pub fn ideal(source: &Function, sizes: &[Size]) -> Result<Counts> {
+    of_source(&prepared(source)?, sizes, None, true)
 }
 
 /// Counts what the launches of a function in fused form make. `bytes` is 0: the plan knows it.
@@ -93,8 +101,8 @@ fn prepared(source: &Function) -> Result<Function> {
     Ok(f)
 }
 
-fn of_source(f: &Function, sizes: &[Size], turn: Option<Lit>) -> Result<Counts> {
-    let mut walk = Walk::new(f, sizes, false).in_step(turn);
+fn of_source(f: &Function, sizes: &[Size], turn: Option<Lit>, is_ideal: bool) -> Result<Counts> {
+    let mut walk = Walk::new(f, sizes, false).in_step(turn).ideal(is_ideal);
     let mut all = walk.results();
     let mut done: Vec<(u32, Form, NodeId, Vec<NodeId>)> = Vec::new();
     for n in walk.order.clone() {
@@ -104,7 +112,7 @@ fn of_source(f: &Function, sizes: &[Size], turn: Option<Lit>) -> Result<Counts> 
             continue;
         }
         let (times, of_args) = (walk.count(count), walk.sizes(&args));
-        let of_step = |step: u32| of_source(&f.steps[step as usize], &of_args, middle(times));
+        let of_step = |step: u32| of_source(&f.steps[step as usize], &of_args, middle(times), is_ideal);
         if let Form::Until(check) = form {
             all.add(of_step(check.step)?, checks(check, times));
         }

@@ -18,6 +18,8 @@ pub struct Walk<'a> {
     pub sizes_of_params: &'a [Size],
     /// Whether the function is in fused form, and one group of it is counted.
     pub fused: bool,
+    /// Whether an order is made at once, and nothing but results is stored.
+    is_ideal: bool,
     /// The number of the step, if the function is one.
     pub turn: Option<Lit>,
     /// The items of the group.
@@ -65,6 +67,7 @@ impl<'a> Walk<'a> {
             g: f.graph.clone(),
             sizes_of_params,
             fused,
+            is_ideal: false,
             turn: None,
             own: HashSet::default(),
             lengths: Vec::new(),
@@ -83,6 +86,11 @@ impl<'a> Walk<'a> {
     /// The same, of a step with this number.
     pub fn in_step(self, turn: Option<Lit>) -> Walk<'a> {
         Walk { turn, ..self }
+    }
+
+    /// The same, with an order for as much as any comparison of keys takes, and without what is stored between.
+    pub fn ideal(self, is_ideal: bool) -> Walk<'a> {
+        Walk { is_ideal, ..self }
     }
 
     /// Makes an axis of this length.
@@ -136,6 +144,11 @@ impl<'a> Walk<'a> {
         is
     }
 
+    /// Returns whether another launch than that of a fused group has computed and stored a value.
+    pub fn is_left(&self, op: &Op, n: NodeId) -> bool {
+        self.fused && op.needs_launch() && self.g.is_closed(n) && !self.own.contains(&n)
+    }
+
     /// Returns the number of different values that a node has at most.
     fn most(&mut self, n: NodeId) -> f64 {
         let values: f64 = self.axes(n).iter().map(|a| self.lengths[*a as usize]).product();
@@ -162,8 +175,13 @@ impl<'a> Walk<'a> {
         let roots: Vec<NodeId> = self.f.results.iter().map(|r| r.value).collect();
         let mut counts = self.count_from(&roots);
         for n in roots {
-            // the last step of an iteration writes its states
-            if !self.g.ty(n).is_scalar() && !matches!(self.g.op(n), Op::Iterate { .. } | Op::Materialize(_)) {
+            // the last step of an iteration writes its states, and what the author stores is counted where it is made
+            let is_written = match self.g.op(n) {
+                Op::Iterate { .. } => true,
+                Op::Materialize(_) => !self.is_ideal,
+                _ => false,
+            };
+            if !self.g.ty(n).is_scalar() && !is_written {
                 counts.bytes += self.elements(n) * self.g.ty(n).elem.size() as f64;
             }
         }
@@ -227,6 +245,8 @@ impl<'a> Walk<'a> {
         let most = self.most(n);
         let times = if self.fused { most } else { demand.all.min(most) };
         match &op {
+            // what another launch has left
+            op if self.is_left(op, n) => {}
             Op::Param(_) if !self.g.ty(n).is_scalar() => {
                 counts.loads += demand.read;
                 counts.bytes += demand.read.min(most) * size;
@@ -238,7 +258,13 @@ impl<'a> Walk<'a> {
             Op::At(..) | Op::Elem(..) => return if self.g.is_closed(n) { 1.0 } else { demand.most },
             Op::Materialize(_) if !self.fused => {
                 counts.loads += demand.read;
-                counts.bytes += 2.0 * most * size;
+                counts.bytes += if self.is_ideal { 0.0 } else { 2.0 * most * size };
+                return most;
+            }
+            // as many comparisons as tell the orders of so many keys apart
+            Op::Argsort(_) if self.is_ideal => {
+                counts.operations += most * most.max(2.0).log2();
+                counts.loads += most;
                 return most;
             }
             // merges, in each of which every element searches for its place among those of its run, which in the

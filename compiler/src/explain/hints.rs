@@ -48,7 +48,8 @@ pub fn hints(
         let after = time(bytes, made);
         if after < before * (1.0 - SAVED) {
             let place = source.graph.node(array).loc.first().map(Into::into);
-            hints.push((after, Hint { place, operations: made, bytes }));
+            let saves = ((1.0 - after / before) * 1e3).round() / 1e3;
+            hints.push((after, Hint { place, operations: made, bytes, saves }));
         }
     }
     hints.sort_by(|a: &(f64, Hint), b| a.0.total_cmp(&b.0));

@@ -1,7 +1,7 @@
 //! Operations, loads and bytes: what programs ask for, and what their launches make.
 
 use arraygpu_compiler::core::{Function, parse};
-use arraygpu_compiler::counts::{Counts, Size, asked, launched, law};
+use arraygpu_compiler::counts::{Counts, Size, asked, ideal, launched, law};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::Lit;
 
@@ -222,4 +222,63 @@ fn a_sort_is_charged_what_it_does() {
     let found = law::excess(&function(&plain), &of(&sums)).unwrap();
     assert!(found.is_some_and(|text| text.contains("extents of 1")));
     assert_eq!(law::excess(&function(&plain), &of(&plain)).unwrap(), None);
+}
+
+/// The ideal of a sort has n log2 n operations, reads its keys once and writes what is asked of their order, however many
+/// passes the launches make.
+#[test]
+fn an_ideal_sort_reads_and_writes_once() {
+    let sort = function(
+        "func @f(%x: [f32]) -> (order: [i64]) {
+  %0 = argsort %x
+  return %0
+}
+",
+    );
+    for n in [64, 1024, 1 << 20] {
+        let (size, log) = (n as f64, (n as f64).log2());
+        let counts = ideal(&sort, &[vector(n)]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((counts.bytes, counts.operations), (12.0 * size, size * log));
+        let asked = asked(&sort, &[vector(n)]).unwrap_or_else(|e| panic!("{e}"));
+        assert!(asked.bytes > 5.0 * counts.bytes, "the passes move keys and indices: {asked:?}");
+    }
+}
+
+/// What the author stores is no output.
+#[test]
+fn an_ideal_stores_results_alone() {
+    let of = |result: &str| {
+        let text = format!(
+            "func @f(%x: [f32]) -> (r: [f32]) {{
+  %0 = map (%a: f32) over %x {{
+    %1 = mul %a, %a
+    yield %1
+  }}
+  %s = materialize %0
+  %2 = map (%a: f32) over %s {{
+    %3 = add %a, 1f32
+    yield %3
+  }}
+  return {result}
+}}
+"
+        );
+        ideal(&function(&text), &[vector(1000)]).unwrap_or_else(|e| panic!("{e}")).bytes
+    };
+    assert_eq!((of("%2"), of("%s")), (8000.0, 8000.0));
+}
+
+/// A reduction that another launch reads is the other launch's work no more.
+#[test]
+fn a_result_of_an_earlier_launch_is_no_work() {
+    let text = "func @f(%x: [f32]) -> (r: [f32]) {
+  %0 = dot from 0f32 over %x, %x
+  %1 = map (%a: f32) over %x {
+    %2 = mul %a, %0
+    yield %2
+  }
+  return %1
+}
+";
+    assert_eq!(of_launches(text, &[vector(1000)]).operations, 3000.0);
 }

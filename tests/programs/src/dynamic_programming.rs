@@ -41,6 +41,8 @@ fn rows(c: &mut Corpus) {
             t.into_iter().fold(f64::MAX, f64::min)
         },
     )
+    .because(reason::COUNTER)
+    .because(reason::STARTS)
     .keep(6)
     .fewest(6);
     c.add(
@@ -95,6 +97,8 @@ fn rows(c: &mut Corpus) {
             best
         },
     )
+    .because(reason::COUNTER)
+    .because(reason::STARTS)
     .fewest(6);
     c.add(
         "coin_ways",
@@ -183,6 +187,8 @@ fn rows(c: &mut Corpus) {
             d[7][7]
         },
     )
+    .because(reason::COUNTER)
+    .because(reason::STARTS)
     .keep(8)
     .extent(7, crate::program::Large::Is(64))
     .fewest(130);
@@ -308,6 +314,8 @@ fn graphs(c: &mut Corpus) {
             d
         },
     )
+    .because(reason::COUNTER)
+    .because(reason::STARTS)
     .fewest(4);
     c.add(
         "reachability",
@@ -346,7 +354,7 @@ fn ladders(c: &mut Corpus) {
         },
         |[x]| Array::vector(16, |i| x.elements[..=i].iter().sum()),
     )
-    .because(reason::STAGES);
+    .because(reason::LADDER);
     c.add(
         "butterfly",
         ["x"],

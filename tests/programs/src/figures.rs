@@ -1,11 +1,12 @@
 //! What a program's launches move and compute at some sizes, beside what it asks for.
 
 use crate::program::Program;
-use arraygpu_compiler::Result;
 use arraygpu_compiler::counts::{self, Counts, Size};
 use arraygpu_compiler::driver::Compiled;
+use arraygpu_compiler::explain::model::Amount;
 use arraygpu_compiler::explain::{self, Extent, Options};
 use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
+use arraygpu_compiler::{Error, Result};
 
 /// The sizes of each extent, in turn.
 pub const EXTENTS: [i64; 3] = [64, 1024, 16384];
@@ -21,7 +22,7 @@ pub struct Figures {
     pub launches: f64,
     /// The number of stored arrays that are no results.
     pub temporaries: usize,
-    /// What the program asks for.
+    /// What the program asks for, where a sort reads its keys once and nothing but results is stored.
     pub asked: Counts,
     /// What the launches make.
     pub launched: Counts,
@@ -72,10 +73,16 @@ pub fn figures(p: &Program, c: &Compiled, n: i64) -> Result<Figures> {
     let f = &c.functions[0];
     Ok(Figures {
         extent: n,
-        bytes: report.bytes.value.unwrap_or(0) as f64,
-        launches: report.launches.value.unwrap_or(0) as f64,
+        bytes: known(&report.bytes)?,
+        launches: known(&report.launches)?,
         temporaries: report.temporaries.iter().filter(|t| !t.extents.is_empty()).count(),
-        asked: counts::asked(&f.source, &sizes)?,
+        asked: counts::ideal(&f.source, &sizes)?,
         launched: counts::launched(&f.fused, &sizes)?,
     })
+}
+
+/// Returns a number of the report, all of whose sizes are given.
+fn known(amount: &Amount) -> Result<f64> {
+    let unknown = || Error::bug("E0900", format!("no size is known of {}", amount.formula));
+    Ok(amount.value.ok_or_else(unknown)? as f64)
 }

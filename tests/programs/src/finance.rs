@@ -77,6 +77,7 @@ fn options(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::STARTS)
     .fewest(6);
     c.add(
         "binomial_tree",
@@ -104,6 +105,7 @@ fn options(c: &mut Corpus) {
             v[0]
         },
     )
+    .because(reason::STARTS)
     .fewest(5);
     c.add(
         "american_put_steps",
@@ -160,6 +162,7 @@ fn portfolios(c: &mut Corpus) {
         |w: VExp<f32>, cov: MExp<f32>| cov.map_rows(|r| r.dot(w)).dot(w),
         |[w, cov]| dot(&by_vector(cov, &w.elements), &w.elements),
     )
+    .because(reason::FLATTENED)
     .fewest(1);
     c.add(
         "scenario_losses",
@@ -174,7 +177,8 @@ fn portfolios(c: &mut Corpus) {
             let loss = by_vector(scenarios, &w.elements);
             (loss.iter().sum::<f64>() / 8.0, loss.iter().copied().fold(f64::MIN, f64::max))
         },
-    );
+    )
+    .because(reason::FLATTENED);
     c.add(
         "expected_shortfall",
         ["losses", "limit"],
@@ -227,7 +231,7 @@ fn portfolios(c: &mut Corpus) {
             })
         },
     )
-    .because(reason::PASSES);
+    .because(reason::APART);
     c.add(
         "yield_interpolation",
         ["curve", "times"],
@@ -356,7 +360,8 @@ fn simulations(c: &mut Corpus) {
             };
             (0..8).map(payoff).sum::<f64>() / 8.0
         },
-    );
+    )
+    .because(reason::FLATTENED);
     c.add(
         "hash_random_payoffs",
         ["n"],

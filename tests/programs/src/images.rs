@@ -559,7 +559,7 @@ fn geometry(c: &mut Corpus) {
             (a, b)
         },
     )
-    .because(reason::STAGES);
+    .because(reason::RESULT_AGAIN);
     c.add(
         "projections",
         ["u"],

@@ -94,8 +94,8 @@ fn scans(c: &mut Corpus) {
             })
         },
     )
-    .fewest(3)
-    .because(reason::SCAN);
+    .because(reason::SCAN)
+    .fewest(6);
 }
 
 fn searches(c: &mut Corpus) {
@@ -182,8 +182,9 @@ fn products(c: &mut Corpus) {
             })
         },
     )
-    .fewest(8)
-    .because("the product of a step that its other product reads is a matrix, too, and stored between them");
+    .because(reason::CUBE)
+    .because(reason::STARTS)
+    .fewest(8);
 }
 
 fn complex_products(c: &mut Corpus) {
@@ -216,7 +217,8 @@ fn complex_products(c: &mut Corpus) {
             (0..2).map(|k| Array::vector(10, |i| z[i][k])).collect::<Vec<Array>>()
         },
     )
-    .fewest(2);
+    .because(reason::FLATTENED)
+    .fewest(8);
     c.add(
         "strongest_response",
         ["a", "b"],
@@ -274,7 +276,8 @@ fn volumes(c: &mut Corpus) {
                 smooth(k, i, j) / (energy + 1.0).sqrt()
             })
         },
-    );
+    )
+    .because(reason::APART);
 }
 
 /// A point of a plane, and how much it counts.
@@ -324,6 +327,7 @@ fn choices(c: &mut Corpus) {
             (0..3).map(|k| Array::vector(12, |i| points[i][k])).collect::<Vec<Array>>()
         },
     )
-    .fewest(2)
-    .because(reason::PASSES);
+    .because(reason::PASSES)
+    .because(reason::LOOPS)
+    .fewest(6);
 }

@@ -112,6 +112,7 @@ fn normalisations(c: &mut Corpus) {
         },
         |[x]| by_rows(x, softmax),
     )
+    .because(reason::AUTHOR)
     .fewest(3);
     c.add(
         "log_softmax",
@@ -292,6 +293,7 @@ fn dense(c: &mut Corpus) {
             ((0..6).map(|i| sigmoid(z[18 + i]) * next[i].tanh()).collect::<Vec<f64>>(), next)
         },
     )
+    .because(reason::FLATTENED)
     .fewest(2)
     .extent(24, Large::Times(4));
     c.add(
@@ -396,7 +398,8 @@ fn attention(c: &mut Corpus) {
                 if j < 4 { a * cos - b * sin } else { a * sin + b * cos }
             })
         },
-    );
+    )
+    .because(reason::HOISTED);
     c.add(
         "attention_of_one_query",
         ["q", "k", "v"],
@@ -414,6 +417,7 @@ fn attention(c: &mut Corpus) {
             Array::vector(6, |j| dot(&v.col(j), &p))
         },
     )
+    .because(reason::FLATTENED)
     .fewest(4)
     .within(1e-3);
 }

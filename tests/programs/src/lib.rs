@@ -12,15 +12,18 @@ mod element_loops;
 pub mod figures;
 mod finance;
 mod fluids;
+mod groups;
 mod images;
 mod joins;
 mod layers;
 mod linear_algebra;
 pub mod measure;
+pub mod measured;
+mod orders;
 mod physics;
 pub mod plain;
 pub mod program;
-mod reason;
+pub mod reason;
 mod records;
 mod solvers;
 mod statistics;
@@ -28,6 +31,7 @@ mod stencils;
 pub mod table;
 
 use program::Corpus;
+use std::path::Path;
 
 /// Returns all programs.
 pub fn corpus() -> Corpus {
@@ -45,5 +49,12 @@ pub fn corpus() -> Corpus {
     element_loops::add(corpus.field("loops of elements"));
     records::add(corpus.field("records and iterations"));
     joins::add(corpus.field("constructs joined"));
+    orders::add(corpus.field("sorts and filters"));
+    groups::add(corpus.field("groups and segments"));
     corpus
+}
+
+/// Returns the committed measurements of programs.
+pub fn measured() -> std::io::Result<measured::Measured> {
+    measured::Measured::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results"))
 }

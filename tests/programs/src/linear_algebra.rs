@@ -166,7 +166,8 @@ fn matrices(c: &mut Corpus) {
             (cols, (0..7).map(|i| sum(a.row(i))).fold(0.0, f64::max))
         },
     )
-    .because(reason::PASSES)
+    .because(reason::BOTH)
+    .because(reason::FLATTENED)
     .fewest(2);
     c.add(
         "normalised_rows",
@@ -203,6 +204,7 @@ fn matrices(c: &mut Corpus) {
             Array::matrix(7, 9, |i, j| m[[i, j]] / sums[j] + 1.0)
         },
     )
+    .because(reason::AUTHOR)
     .fewest(2)
     .within(1e-3);
     c.add(
@@ -264,6 +266,7 @@ fn matrices(c: &mut Corpus) {
             Array::matrix(7, 9, |i, j| a[[i, j]] - v[i] * w[j])
         },
     )
+    .because(reason::FACTOR)
     .fewest(2);
 }
 
@@ -335,7 +338,7 @@ fn products(c: &mut Corpus) {
             (b, x, w)
         },
     )
-    .because(reason::AGAIN)
+    .because(reason::BOTH)
     .fewest(3);
     c.add(
         "gemm",

@@ -58,10 +58,9 @@ fn main() -> ExitCode {
         };
     }
     if let [option, file] = &args[..] {
-        return match option == "--write" && std::fs::write(file, table::text(&table::rows(&corpus))).is_ok() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        };
+        let write = |measured| std::fs::write(file, table::text(&table::rows(&corpus), &measured));
+        let is_written = option == "--write" && arraygpu_programs::measured().and_then(write).is_ok();
+        return if is_written { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let wanted = args.first().cloned().unwrap_or_default();
     for p in corpus.programs.iter().filter(|p| p.name.contains(&wanted)) {
@@ -71,7 +70,7 @@ fn main() -> ExitCode {
             Ok(all) => {
                 for f in all {
                     println!(
-                        "{:26} {:6}  bytes {:.2} ({:.2e}) operations {:.2} ({:.2e}) loads {:.2} ({:.2e}), {} of {} launches, {} temporaries{}",
+                        "{:26} {:6}  bytes {:.2} ({:.2e}) operations {:.2} ({:.2e}) loads {:.2} ({:.2e}), {} of {} launches, {} temporaries, far in {:?}",
                         p.name,
                         f.extent,
                         f.traffic(),
@@ -83,7 +82,7 @@ fn main() -> ExitCode {
                         f.launches,
                         p.fewest,
                         f.temporaries,
-                        if row.is_far() { " FAR" } else { "" },
+                        row.excesses(),
                     );
                 }
             }

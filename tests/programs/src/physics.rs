@@ -125,7 +125,8 @@ fn particles(c: &mut Corpus) {
             Array::matrix(9, 3, |i, j| v[[i, j]] + scale * cross(&turned, i, j))
         },
     )
-    .because(reason::STAGES);
+    .because(reason::STAGES)
+    .fewest(2);
     c.add(
         "energies",
         ["x", "p", "mass"],
@@ -303,7 +304,7 @@ fn fields(c: &mut Corpus) {
             sweep(&sweep(spins, 0), 1)
         },
     )
-    .because(reason::HALO);
+    .because(reason::RECORDS);
     c.add(
         "maxwell_2d",
         ["ez", "hx", "hy"],
@@ -437,7 +438,8 @@ fn spectra(c: &mut Corpus) {
             let norm: f64 = psi.elements.iter().map(|p| p * p).sum();
             (0..8).map(|i| psi[i] * hp[i]).sum::<f64>() / norm
         },
-    );
+    )
+    .because(reason::FLATTENED);
     c.add(
         "ray_spheres",
         ["dx", "dy", "cx", "cy", "cz"],

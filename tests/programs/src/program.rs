@@ -1,6 +1,7 @@
 //! A program of the corpus, and its fields.
 
 use crate::array::{Array, Expected, Input};
+use crate::reason::Reason;
 use arraygpu::{Callable, Outputs, Package, ParameterNames, Parameters};
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::scalar::Ty;
@@ -28,7 +29,29 @@ pub struct Program {
     /// Extents of the small call, and what they are in a large one: so many, or that many of `n`.
     pub others: Vec<(usize, Large)>,
     /// Why it is as it is, where it is not ideal.
-    pub reason: Option<&'static str>,
+    pub reasons: Vec<Reason>,
+}
+
+/// Where a program is far from the ideal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Excess {
+    /// Bytes moved.
+    Bytes,
+    /// Operations or loads: something is computed again.
+    Work,
+    /// Launches.
+    Launches,
+}
+
+impl Excess {
+    /// Its name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Excess::Bytes => "bytes",
+            Excess::Work => "work",
+            Excess::Launches => "launches",
+        }
+    }
 }
 
 /// An extent of a large call.
@@ -89,7 +112,7 @@ impl Corpus {
             tolerance: 1e-4,
             kept: 5,
             others: Vec::new(),
-            reason: None,
+            reasons: Vec::new(),
         });
         let last = self.programs.len() - 1;
         &mut self.programs[last]
@@ -103,9 +126,9 @@ impl Program {
         self
     }
 
-    /// Says why the program is not ideal.
-    pub fn because(&mut self, reason: &'static str) -> &mut Program {
-        self.reason = Some(reason);
+    /// Says why the program is not ideal; several reasons may be needed.
+    pub fn because(&mut self, reason: Reason) -> &mut Program {
+        self.reasons.push(reason);
         self
     }
 

@@ -264,6 +264,7 @@ fn iterations(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::STARTS)
     .fewest(3);
     c.add(
         "heat_history",
@@ -303,7 +304,9 @@ fn iterations(c: &mut Corpus) {
                 (0..12).map(|i| (b[i] - product(i) / 24.0) / 4.0).collect()
             })
         },
-    );
+    )
+    .because(reason::FLATTENED)
+    .fewest(91);
 }
 
 fn bits(c: &mut Corpus) {

@@ -29,6 +29,7 @@ pub fn add(c: &mut Corpus) {
             x
         },
     )
+    .because(reason::FLATTENED)
     .fewest(6);
     c.add(
         "jacobi_iteration",
@@ -48,6 +49,7 @@ pub fn add(c: &mut Corpus) {
             x
         },
     )
+    .because(reason::STARTS)
     .fewest(4);
     c.add(
         "gradient_descent",
@@ -72,6 +74,7 @@ pub fn add(c: &mut Corpus) {
         },
     )
     .because(reason::PASSES)
+    .because(reason::STARTS)
     .fewest(6);
     c.add(
         "logistic_regression",
@@ -96,6 +99,7 @@ pub fn add(c: &mut Corpus) {
         },
     )
     .because(reason::PASSES)
+    .because(reason::STARTS)
     .fewest(6);
     c.add(
         "conjugate_gradients",
@@ -129,6 +133,9 @@ pub fn add(c: &mut Corpus) {
             x
         },
     )
+    .because(reason::FLATTENED)
+    .because(reason::LOOPS)
+    .because(reason::STARTS)
     .fewest(9)
     .within(1e-3);
     c.add(
@@ -159,6 +166,7 @@ pub fn add(c: &mut Corpus) {
         },
     )
     .because(reason::OPERAND)
+    .because(reason::STARTS)
     .fewest(6);
     c.add(
         "elimination_steps",
@@ -190,6 +198,8 @@ pub fn add(c: &mut Corpus) {
             a
         },
     )
+    .because(reason::COUNTER)
+    .because(reason::STARTS)
     .fewest(3);
     c.add(
         "cholesky_update",
@@ -207,7 +217,7 @@ pub fn add(c: &mut Corpus) {
             Array::matrix(7, 7, |i, j| if j <= i { l[[i, j]] + y[i] * y[j] } else { 0.0 })
         },
     )
-    .because(reason::RECORDS);
+    .because(reason::BITS);
     c.add(
         "page_rank",
         ["links", "damping"],

@@ -408,7 +408,7 @@ fn tables(c: &mut Corpus) {
             })
         },
     )
-    .because(reason::PASSES)
+    .because(reason::APART)
     .fewest(1);
     c.add(
         "entropy",
@@ -572,7 +572,7 @@ fn models(c: &mut Corpus) {
             })
         },
     )
-    .because(reason::FEWER)
+    .because(reason::HOISTED)
     .within(1e-3);
     c.add(
         "forward_algorithm",
@@ -595,5 +595,6 @@ fn models(c: &mut Corpus) {
             p
         },
     )
+    .because(reason::FLATTENED)
     .fewest(8);
 }

@@ -362,6 +362,7 @@ fn steps(c: &mut Corpus) {
             (p, v)
         },
     )
+    .because(reason::NEIGHBOURS)
     .fewest(3);
     c.add(
         "gray_scott",

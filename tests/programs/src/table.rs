@@ -1,7 +1,9 @@
 //! The table of the programs that are farthest from the ideal, `CLIFFS.md`.
 
 use crate::figures::{EXTENTS, Figures, figures};
-use crate::program::{Corpus, Program};
+use crate::measured::Measured;
+use crate::program::{Corpus, Excess, Program};
+use crate::reason::Reason;
 use arraygpu_compiler::driver::{self, Targets};
 use std::fmt::Write;
 
@@ -61,11 +63,27 @@ impl Row<'_> {
         }
     }
 
-    /// Whether a reason is needed.
-    pub fn is_far(&self) -> bool {
-        self.figures.is_err()
-            || self.traffic() > MOST_TRAFFIC * NEAR
-            || self.work().max(self.loads()) > MOST_WORK * NEAR
+    /// Where the program is far from the ideal.
+    pub fn excesses(&self) -> Vec<Excess> {
+        let all = [
+            (Excess::Bytes, self.traffic() > MOST_TRAFFIC * NEAR),
+            (Excess::Work, self.work().max(self.loads()) > MOST_WORK * NEAR),
+            (Excess::Launches, self.launches() > self.program.fewest),
+        ];
+        all.into_iter().filter(|(_, is)| *is).map(|(excess, _)| excess).collect()
+    }
+
+    /// Where the program is far from the ideal, and none of its reasons says why.
+    pub fn unexplained(&self) -> Vec<Excess> {
+        let reasons = &self.program.reasons;
+        let is_said = |of: &Excess| reasons.iter().any(|r| r.of == *of || r.also.contains(of));
+        self.excesses().into_iter().filter(|of| !is_said(of)).collect()
+    }
+
+    /// The reasons for what the program is near the ideal in.
+    pub fn needless(&self) -> Vec<Reason> {
+        let excesses = self.excesses();
+        self.program.reasons.iter().filter(|r| !excesses.contains(&r.of)).copied().collect()
     }
 }
 
@@ -87,23 +105,28 @@ pub fn rows(corpus: &Corpus) -> Vec<Row<'_>> {
 }
 
 /// Returns the text of `CLIFFS.md`.
-pub fn text(rows: &[Row]) -> String {
+pub fn text(rows: &[Row], measured: &Measured) -> String {
+    [farthest(rows), explained(rows, measured)].concat()
+}
+
+/// The programs that are farthest from the ideal.
+fn farthest(rows: &[Row]) -> String {
     let mut out = String::from(HEAD);
-    let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|r| is(r)).count();
+    let count = |of: Excess| rows.iter().filter(|r| r.excesses().contains(&of)).count();
     let _ = writeln!(
         out,
         "{} programs. {} move more than {MOST_TRAFFIC} times the ideal bytes, {} make more than {MOST_WORK} times \
          the program's operations or loads, {} have more launches than they need.\n",
         rows.len(),
-        count(&|r| r.traffic() > MOST_TRAFFIC * NEAR),
-        count(&|r| r.work().max(r.loads()) > MOST_WORK * NEAR),
-        count(&|r| r.launches() > r.program.fewest),
+        count(Excess::Bytes),
+        count(Excess::Work),
+        count(Excess::Launches),
     );
     out += "| program | field | bytes | operations | loads | launches | temporaries | reason |\n";
     out += "|---|---|---|---|---|---|---|---|\n";
     for r in rows.iter().take(LISTED) {
         let p = r.program;
-        let reason = p.reason.unwrap_or_default();
+        let reason = reasons(p);
         let _ = match &r.figures {
             Ok(all) => writeln!(
                 out,
@@ -119,6 +142,49 @@ pub fn text(rows: &[Row]) -> String {
             ),
             Err(e) => writeln!(out, "| `{}` | {} | refused | | | | | {reason} {e} |", p.name, p.field),
         };
+    }
+    out
+}
+
+/// The reasons of a program in a row.
+fn reasons(p: &Program) -> String {
+    p.reasons.iter().map(|r| r.text).collect::<Vec<_>>().join("; ")
+}
+
+/// All programs that have reasons, by these, beside the committed times.
+fn explained(rows: &[Row], measured: &Measured) -> String {
+    let mut out = String::from(EXPLAINED);
+    let far = || rows.iter().filter(|r| !r.program.reasons.is_empty());
+    let mut all: Vec<Reason> = Vec::new();
+    for reason in far().flat_map(|r| &r.program.reasons) {
+        if !all.contains(reason) {
+            all.push(*reason);
+        }
+    }
+    for (reason, number) in all.iter().zip(1..) {
+        let _ = writeln!(out, "{number}. {}: {}.", reason.of.name(), reason.text);
+    }
+    out += "\n| program | reasons | bytes | work | launches | CPU extent | CPU us | C++ / ours | GPU extent | GPU us | predicted / measured |\n";
+    out += "|---|---|---|---|---|---|---|---|---|---|---|\n";
+    for r in far() {
+        let p = r.program;
+        let number = |of: &Reason| all.iter().position(|r| r == of).map_or(0, |at| at + 1).to_string();
+        let numbers = p.reasons.iter().map(number).collect::<Vec<_>>().join(", ");
+        let cpu = measured
+            .cpu
+            .get(p.name)
+            .map_or("| | |".into(), |(extent, on)| format!("| {extent} | {:.1} | {:.2}", on.us, on.ratio));
+        let gpu = measured.gpu.get(p.name).map_or("| | |".into(), |(extent, on)| {
+            format!("| {extent} | {:.1} | {:.2}", on.measured, on.predicted / on.measured)
+        });
+        let work = ratio(r.work().max(r.loads()));
+        let launches = format!("{} of {}", r.launches(), p.fewest);
+        let _ = writeln!(
+            out,
+            "| `{}` | {numbers} | {} | {work} | {launches} {cpu} {gpu} |",
+            p.name,
+            ratio(r.traffic())
+        );
     }
     out
 }
@@ -139,5 +205,17 @@ the greatest of the three, that of bytes of the last two.
 - *operations*, *loads*: those of all launches over those of the program with every shared value computed once.
 - *launches*: those of a call of the fewest that the dependences allow.
 - *temporaries*: arrays that are stored and are no results.
+
+An ideal sort reads its keys once, has n log2 n operations, and writes what is asked of the order; groups, segments and
+filters have the operations of what they are made of, and no ideal stores anything but results.
+
+";
+const EXPLAINED: &str = "
+## Exceptions
+
+All programs that are far from the ideal, or have more launches than their dependences ask for, with their reasons; a
+test asks for a reason of that kind for each. The times are the newest committed rows of `bench/results`, of the compiler
+of that date: `*-plain.txt` on one thread of a CPU, beside plain C++ (`bench/plain`), and `*-programs.jsonl` on a GPU,
+beside what the bytes, operations and launches of that compiler's plan predict. A program without a row was not measured.
 
 ";
