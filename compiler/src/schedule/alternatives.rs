@@ -8,7 +8,7 @@ use super::put::Put;
 use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
-use crate::core::{Function, NodeId};
+use crate::core::{Function, Graph, NodeId};
 use crate::error::Result;
 use crate::plan::{Launch, Step};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -49,6 +49,21 @@ pub(super) fn last_readers(
     last
 }
 
+/// Returns for each group the number of the first one, from it on, that is computed by itself: a part of a scan, and
+/// elements that are stored at destinations, and what these replace, which stand at other indices than those that
+/// compute them.
+pub(super) fn plain_until(g: &Graph, groups: &[FusedGroup]) -> Vec<usize> {
+    let is_plain = |fused: &FusedGroup| {
+        let of_put = Put::of(g, &fused.items).is_some() || fused.items.iter().any(|it| it.into.is_some());
+        Scan::of(g, &fused.items).is_none() && !of_put
+    };
+    let mut until: Vec<usize> = (0..groups.len()).collect();
+    for (i, _) in groups.iter().enumerate().rev().filter(|(_, fused)| is_plain(fused)) {
+        until[i] = until.get(i + 1).copied().unwrap_or(groups.len());
+    }
+    until
+}
+
 impl Scheduler<'_> {
     /// Tries to replace the launches from group `first` on by one launch. Returns the number of the last group that
     /// it replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. Where its
@@ -70,13 +85,7 @@ impl Scheduler<'_> {
             return Ok(Some(found));
         }
         let g = &self.f.graph;
-        // a part of a scan is computed by itself, and so are elements that are stored at destinations, and what these
-        // replace: they stand at other indices than those that compute them
-        let is_plain = |fused: &&FusedGroup| {
-            let of_put = Put::of(g, &fused.items).is_some() || fused.items.iter().any(|it| it.into.is_some());
-            Scan::of(g, &fused.items).is_none() && !of_put
-        };
-        let end = first + fused_groups[first..end].iter().take_while(is_plain).count();
+        let end = end.min(self.plain_until[first]);
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
         let segments = |along| {
             (resident_segments::chain(g, along, groups, scalars), Alternative::ResidentSegments(along))
