@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// Code of the error of a compilation that exceeds its budget.
 pub const EXCEEDED: &str = "E0903";
 
+/// How many questions pass between two looks at the clock.
+const BETWEEN_LOOKS: u64 = 1024;
+
 /// How much one compilation may take.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Budget {
@@ -19,7 +22,7 @@ pub struct Budget {
     pub nodes: u64,
     /// Bytes of code: PTX and C.
     pub bytes: u64,
-    /// Time.
+    /// Time; a run of the C compiler for the function's code has as much again.
     pub time: Duration,
 }
 
@@ -62,6 +65,8 @@ struct Spent {
     nodes: u64,
     begin: Instant,
     bytes: u64,
+    /// How often passes asked, so that few questions look at the clock.
+    asked: u64,
     /// What was exceeded, once something was, and where.
     exceeded: Option<(String, Option<Loc>)>,
 }
@@ -85,7 +90,7 @@ pub fn within<T>(budget: Budget, compile: impl FnOnce() -> Result<T>) -> Result<
     if SPENT.with_borrow(Option::is_some) {
         return compile();
     }
-    let begin = Spent { budget, nodes: made(), begin: Instant::now(), bytes: 0, exceeded: None };
+    let begin = Spent { budget, nodes: made(), begin: Instant::now(), bytes: 0, asked: 0, exceeded: None };
     SPENT.set(Some(begin));
     let _end = End;
     compile()
@@ -110,26 +115,38 @@ pub fn write(bytes: usize) {
     });
 }
 
-/// Whether more nodes were made, or more bytes written, than the budget allows. This is quick, so
-/// that passes can ask for each node; `at` is the author's line of that node.
+/// Whether more nodes were made, more bytes written or more time taken than the budget allows. This is
+/// quick, so that passes can ask for each step of a walk; `at` is the author's line of what it visits. A
+/// pass for which this is true ends its walk with anything that is well-typed: its runner then asks
+/// [`check`].
 pub fn is_exceeded(at: &LocStack) -> bool {
-    SPENT.with_borrow_mut(|spent| spent.as_mut().is_some_and(|s| s.is_exceeded(at.first())))
+    SPENT.with_borrow_mut(|spent| {
+        let Some(spent) = spent else { return false };
+        if spent.asked.is_multiple_of(BETWEEN_LOOKS) {
+            spent.look();
+        }
+        spent.asked += 1;
+        spent.is_exceeded(at.first())
+    })
 }
 
 /// Returns an error if the budget is exceeded, the time included.
 pub fn check() -> Result<()> {
     SPENT.with_borrow_mut(|spent| {
         let Some(spent) = spent else { return Ok(()) };
-        let taken = spent.begin.elapsed();
-        if !spent.is_exceeded(None) && taken > spent.budget.time {
-            let limit = spent.budget.time.as_secs_f64();
-            spent.exceeded = Some((format!("takes longer than {limit} s"), None));
+        if !spent.is_exceeded(None) {
+            spent.look();
         }
         match &spent.exceeded {
             None => Ok(()),
             Some((what, at)) => Err(exceeded(what).at(at.as_ref())),
         }
     })
+}
+
+/// Returns the error of a C compiler that was ended after `limit`.
+pub fn too_long_in_c(limit: Duration) -> Error {
+    exceeded(&format!("takes longer than {} s in the C compiler", limit.as_secs_f64()))
 }
 
 fn exceeded(what: &str) -> Error {
@@ -166,6 +183,14 @@ impl Code {
 }
 
 impl Spent {
+    /// Looks at the clock.
+    fn look(&mut self) {
+        if self.exceeded.is_none() && self.begin.elapsed() > self.budget.time {
+            let limit = self.budget.time.as_secs_f64();
+            self.exceeded = Some((format!("takes longer than {limit} s"), None));
+        }
+    }
+
     fn is_exceeded(&mut self, at: Option<&Loc>) -> bool {
         if self.exceeded.is_none() {
             let nodes = made() - self.nodes;

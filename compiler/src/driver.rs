@@ -7,7 +7,8 @@ use crate::core::{Function, print};
 use crate::counts::{copies, law};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, parts};
+use crate::loc::Loc;
 use crate::passes::pipeline;
 use crate::plan::Plan;
 use crate::plan::gpu::{GpuKernel, GpuVariant};
@@ -28,6 +29,8 @@ pub struct Compiled {
     pub name: String,
     /// The targets that it was compiled for.
     pub targets: Targets,
+    /// What compiling one function may take.
+    pub budget: Budget,
     /// The functions, in the author's order.
     pub functions: Vec<CompiledFunction>,
     /// The kernels of all functions, in the order of the tables. The launches of the plans number
@@ -169,6 +172,7 @@ fn compile_here(budget: Budget, name: &str, sources: Vec<Function>, targets: Tar
     let mut out = Compiled {
         name: name.into(),
         targets,
+        budget,
         functions: Vec::with_capacity(sources.len()),
         kernels: Vec::new(),
         c_source: String::new(),
@@ -177,7 +181,7 @@ fn compile_here(budget: Budget, name: &str, sources: Vec<Function>, targets: Tar
     let mut c = backend::c::Source::new(name);
     let mut known = KnownKernels::default();
     for source in sources {
-        let loc = source.loc.clone();
+        let loc = line_of(&source).cloned();
         budget::within(budget, || compile_function(source, &mut out, &mut c, &mut known))
             .map_err(|e| e.at(loc.as_ref()))?;
     }
@@ -185,6 +189,12 @@ fn compile_here(budget: Budget, name: &str, sources: Vec<Function>, targets: Tar
         (out.c_source, out.c_files) = (c.whole(), c.files());
     }
     Ok(out)
+}
+
+/// Returns the author's line of a function: its own, or one of its results.
+fn line_of(f: &Function) -> Option<&Loc> {
+    let of_results = || f.results.iter().find_map(|r| f.graph.node(r.value).loc.first());
+    f.loc.as_ref().or_else(of_results)
 }
 
 /// Compiles one function, and adds it and its kernels to `out`.
@@ -202,7 +212,8 @@ fn compile_function(
         warnings.extend(law::excess(&source, &fused)?);
     }
     if out.targets.cpu {
-        budget::write(c.add(&source.name, kernels.iter().map(|k| k.cpu.as_ref())));
+        let line = line_of(&source);
+        budget::write(c.add(&source.name, line, kernels.iter().map(|k| k.cpu.as_ref())));
         budget::check()?;
     }
     let first = out.kernels.len();
@@ -228,7 +239,7 @@ fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledG
         let Some(launch) = launches.next() else { return Ok(()) };
         let ptx = backend::ptx::emit(&kernel);
         budget::write(ptx.len());
-        budget::check()?;
+        budget::check().map_err(|e| e.at(kernel.main.as_deref().and_then(parts::line)))?;
         let mut made = GpuCode { launch, strategy, kernel, ptx, is_merged: false };
         if let Some(entry) = known.find(&made.ptx, &made.launch.entry) {
             made.kernel.name.clone_from(&entry);

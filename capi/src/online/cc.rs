@@ -3,6 +3,7 @@
 //! start a compiler without the user's consent. Without it the block interpreter runs the kernels
 //! and gives the same bits.
 
+use super::allowance;
 use crate::abi::{AgpuCpuKernel, AgpuStatus};
 use crate::disk;
 use crate::environment;
@@ -62,7 +63,7 @@ pub(super) fn kernels(
         return Ok(None);
     }
     let mut source = c::Source::new("program");
-    code.write(source.add("main", variants.iter().map(Option::as_ref))).map_err(refused)?;
+    code.write(source.add("main", None, variants.iter().map(Option::as_ref))).map_err(refused)?;
     match compiled(&source.files(), level) {
         Err(e) if interrupt::is_passing(&e) => Err(e),
         Err(e) => {
@@ -80,7 +81,7 @@ fn compiled(files: &[File], level: Level) -> Result<Kernels> {
         crate::error::error(crate::error::UNAVAILABLE, format!("a temporary folder: {e}"))
     };
     let folder = tempfile::tempdir().map_err(failed)?;
-    let compiler = Compiler::find(false).map_err(refused)?;
+    let compiler = Compiler::find(false).map_err(refused)?.within(allowance::allowed().time);
     let key = compiler.recipe(files, &level);
     if let Some(code) = disk::get(key.as_bytes()) {
         let path = folder.path().join("program.so");

@@ -23,6 +23,7 @@ use super::equations::Equations;
 use super::linear::{self, Linear, is_i64};
 use super::simplify::{settle, simplify};
 use super::{Function, Graph, Lambda, NodeId, Op, Var};
+use crate::budget;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use once::{Made, closed};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -112,7 +113,7 @@ impl<'a> Guards<'a> {
     }
 
     fn node(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
-        if !self.leads.contains(&n) || self.visits == 0 {
+        if !self.leads.contains(&n) || self.visits == 0 || budget::is_exceeded(&g.node(n).loc) {
             return n;
         }
         if g.is_closed(n) && !(self.indices.is_empty() && self.conditions.is_empty()) {

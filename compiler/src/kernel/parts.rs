@@ -2,6 +2,7 @@
 //! inner blocks.
 
 use super::{Expr, Reg, Stmt};
+use crate::loc::Loc;
 
 /// Calls `$f` on the expressions of a statement, in order; for `&` and `&mut`.
 macro_rules! expressions {
@@ -126,6 +127,14 @@ pub fn find_cast_to_floats(body: &[Stmt], out: &mut [bool]) {
         s.expressions(&mut |e| of(e, out));
         s.blocks().into_iter().for_each(|b| find_cast_to_floats(b, out));
     }
+}
+
+/// Returns the author's line of the first statement that has one.
+pub fn line(body: &[Stmt]) -> Option<&Loc> {
+    body.iter().find_map(|s| match s {
+        Stmt::Let(_, _, loc) => loc.first(),
+        s => s.blocks().into_iter().find_map(line),
+    })
 }
 
 /// Returns the number of operations, loads and stores in a block and its inner blocks.

@@ -78,6 +78,10 @@ impl Check {
     fn of(k: &Kernel, counter: Reg, body: &[Stmt]) -> Option<Check> {
         let is_plain =
             |s: &Stmt| matches!(s, Stmt::Let(..) | Stmt::Store(..) | Stmt::Record(..) | Stmt::Note(_));
+        // a long body may have thousands of conditions, which are compared with each other
+        if !body.iter().all(is_plain) || operations(body) > LONGEST {
+            return None;
+        }
         let mut conditions = Vec::new();
         for s in body {
             if let Stmt::Record(_, condition, _) = s
@@ -86,7 +90,7 @@ impl Check {
                 conditions.push(condition.clone());
             }
         }
-        if conditions.is_empty() || !body.iter().all(is_plain) || operations(body) > LONGEST {
+        if conditions.is_empty() {
             return None;
         }
         let mut needed = HashSet::default();

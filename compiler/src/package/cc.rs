@@ -8,13 +8,14 @@ use super::cache::Key;
 use super::level::Level;
 use super::place;
 use crate::backend::c::{self, File};
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The flags for every C file.
 const FLAGS: [&str; 12] = [
@@ -66,6 +67,8 @@ pub struct Compiler {
     pub(super) cc: PathBuf,
     pub(super) ar: PathBuf,
     strict: bool,
+    /// How long one run may take.
+    limit: Duration,
     /// The flags for every C file.
     pub flags: Vec<&'static str>,
     /// Additional flags for the variants for arrays with any strides.
@@ -116,7 +119,7 @@ impl Compiler {
         let (more, strided): (&[&str], &[&str]) =
             if tool.is_like_clang() { (&[], &STRIDED) } else { (&GCC_FLAGS, &GCC_STRIDED) };
         let flags = FLAGS.iter().chain(more).copied().collect();
-        Ok(Compiler { cc, ar, strict, flags, strided, version })
+        Ok(Compiler { cc, ar, strict, limit: Duration::MAX, flags, strided, version })
     }
 
     /// Makes the compiler optimise less (-O1), for tests: it takes a third of the time, and the code has the same
@@ -125,6 +128,11 @@ impl Compiler {
         self.flags.iter_mut().filter(|flag| **flag == "-O3").for_each(|flag| *flag = "-O1");
         self.strided = &[];
         self
+    }
+
+    /// Ends every run of the compiler that takes longer, with an error.
+    pub fn within(self, limit: Duration) -> Compiler {
+        Compiler { limit, ..self }
     }
 
     /// Compiles the kernels of a program for one level into a shared library of their own. Files with
@@ -232,8 +240,9 @@ impl Compiler {
         let mut said = tempfile::tempfile().map_err(unheard)?;
         command.stdout(Stdio::null()).stderr(said.try_clone().map_err(unheard)?);
         let mut child = command.spawn().map_err(failed)?;
-        let status = wait(&mut child).map_err(failed)?;
+        let status = wait(&mut child, self.limit).map_err(failed)?;
         interrupt::check()?;
+        let status = status.ok_or_else(|| budget::too_long_in_c(self.limit))?;
         let mut bytes = Vec::new();
         said.rewind().and_then(|()| said.read_to_end(&mut bytes)).map_err(unheard)?;
         let said = String::from_utf8_lossy(&bytes).lines().take(40).collect::<Vec<_>>().join("\n");
@@ -247,16 +256,18 @@ impl Compiler {
     }
 }
 
-/// Waits for a compiler, and kills it if the compilation is interrupted.
-fn wait(child: &mut Child) -> io::Result<ExitStatus> {
+/// Waits for a compiler. Kills it and returns `None` if the compilation is interrupted, or if it takes longer than
+/// `limit`.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     const OFTEN: Duration = Duration::from_millis(2);
+    let begin = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(status);
+            return Ok(Some(status));
         }
-        if interrupt::check().is_err() {
+        if interrupt::check().is_err() || begin.elapsed() > limit {
             child.kill()?;
-            return child.wait();
+            return child.wait().map(|_| None);
         }
         thread::sleep(OFTEN);
     }
@@ -297,5 +308,19 @@ mod tests {
         std::fs::write(folder.path().join("x.c"), "int answer(void) { return }\n").unwrap();
         let error = crashing.level(folder.path(), "x.c", "x.o", &Level::all()[0], &[]).unwrap_err();
         assert_eq!(error.code, "E0602");
+    }
+
+    /// A compiler that never ends is ended, and the error says after how long.
+    #[test]
+    fn a_compiler_that_takes_too_long_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("cc");
+        std::fs::write(&script, "#!/bin/sh\nexec sleep 600\n").unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let real = Compiler::find(false).unwrap();
+        let endless = Compiler { cc: script, ..real }.within(Duration::from_millis(20));
+        let error = endless.level(folder.path(), "x.c", "x.o", &Level::all()[0], &[]).unwrap_err();
+        assert_eq!(error.code, budget::EXCEEDED);
+        assert!(error.message.contains("longer than 0.02 s in the C compiler"), "{error}");
     }
 }

@@ -61,7 +61,7 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
         staging.put(&format!("share/{name}/ptx/{}.ptx", variant.launch.entry), &variant.ptx)?;
     }
 
-    let compiler = cc::Compiler::find(options.strict)?;
+    let compiler = cc::Compiler::find(options.strict)?.within(compiled.budget.time);
     cc::refused_flags(&options.warn);
     let images = gpu_code(&package, options, staging.scratch(), &say)?;
     let sources = libraries::Sources { kernels: &compiled.c_files, header: &header, images: &images };

@@ -127,8 +127,9 @@ impl<'a> Objects<'a> {
 
     fn unit(&self, compiler: &Compiler, cache: Option<&Cache>, scratch: &Path, unit: &Unit) -> Result<Code> {
         let source = format!("{}.c", unit.file.name);
-        let code =
-            compiler.level(scratch, &source, &unit.object, unit.level, compiler.flags_of(unit.file))?;
+        let flags = compiler.flags_of(unit.file);
+        let code = compiler.level(scratch, &source, &unit.object, unit.level, flags);
+        let code = code.map_err(|e| e.at(unit.file.line.as_ref()))?;
         // What the compiler has to say must be said again next time.
         if let (Some(cache), Some(key), Code { vectors: true, silent: true }) = (cache, unit.key, code)
             && let Ok(bytes) = std::fs::read(scratch.join(&unit.object))

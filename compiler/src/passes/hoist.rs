@@ -18,6 +18,7 @@
 //! than the load of its value. A value that may leave an error record is stored without leaving it
 //! (`core/kept_records.rs`), because it might not be needed.
 
+use crate::budget;
 use crate::core::equations::Equations;
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
@@ -102,6 +103,9 @@ impl Hoist {
         if closed && !around.is_empty() {
             // a stored array is an index space of its own
             return self.node(g, n, &mut Vec::new());
+        }
+        if budget::is_exceeded(&g.node(n).loc) {
+            return n;
         }
         let mut made = n;
         if !closed && let Some(stored) = self.stored(g, n, around) {

@@ -13,6 +13,7 @@
 //! error record are not stored, because elements that nobody reads would leave one, too. The
 //! function of a single map is not cut.
 
+use crate::budget;
 use crate::core::graph::marks::Visited;
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op, tuples};
@@ -166,7 +167,7 @@ impl Cutter<'_> {
         };
         let mut stack = vec![n];
         while let Some(m) = stack.pop() {
-            if !walked.seen.insert(m.0) {
+            if !walked.seen.insert(m.0) || budget::is_exceeded(&self.g.node(m).loc) {
                 continue;
             }
             if m != n && self.is_cut(m) || self.g.is_stored(m) {
@@ -221,7 +222,7 @@ impl Cutter<'_> {
     fn cut(&mut self, n: NodeId) -> Cone {
         loop {
             let cone = self.cone(n);
-            if !cone.is_too_large() {
+            if !cone.is_too_large() || budget::is_exceeded(&self.g.node(n).loc) {
                 return cone;
             }
             let g = self.g;

@@ -101,6 +101,7 @@ fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: 
         places: HashMap::default(),
         equations,
         last_readers: HashMap::default(),
+        plain_until: Vec::new(),
         scope,
         // several steps can run in one launch only if a step is one fused group
         repeated: role.repeated && fused_groups.len() == 1,
@@ -120,6 +121,7 @@ fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: 
         scalars.push(alone);
     }
     s.last_readers = alternatives::last_readers(f, &fused_groups, &scalars);
+    s.plain_until = alternatives::plain_until(&f.graph, &fused_groups);
     s.declare_temps(&fused_groups, &scalars);
     // the launches that replace the next groups, each with the last of these
     let mut open = Vec::new();

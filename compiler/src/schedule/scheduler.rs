@@ -70,6 +70,8 @@ pub struct Scheduler<'a> {
     pub(super) equations: Equations,
     /// The last group that needs what a launch computes.
     pub(super) last_readers: HashMap<NodeId, usize>,
+    /// For each group the first one, from it on, that no launch computes together with others.
+    pub(super) plain_until: Vec<usize>,
     /// The targets for which code is generated.
     pub(super) scope: Scope,
     /// Whether the function is the step of an iteration and consists of one fused group.

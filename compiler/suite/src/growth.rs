@@ -48,6 +48,8 @@ pub enum Growth {
     Scalars,
     /// As many parameters, added.
     Parameters,
+    /// `e + a * c` of C++, whose headers build it node by node.
+    Expressions,
 }
 
 impl Growth {
@@ -139,6 +141,11 @@ impl Program {
             }
             Growth::Scalars => self.arithmetic(k, x),
             Growth::Parameters => self.zip(BinaryOp::Add, x, self.params[k]),
+            Growth::Expressions => {
+                let (y, factor) = (self.params[Y], self.lit(k as f32));
+                let product = self.map(y, |p, y| p.node(Op::Binary(BinaryOp::Mul, y, factor)));
+                self.zip(BinaryOp::Add, x, product)
+            }
         };
         let is_stored = matches!(
             self.kind,

@@ -18,6 +18,7 @@ use arraygpu_suite::growth_nested::Nesting;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Counts the bytes that each thread allocates.
 struct Counting;
@@ -62,36 +63,24 @@ impl Stages {
     }
 }
 
-/// Whether the passes that decide what is stored take this program as it grows. They start again for
-/// each array that they store, so chains of arrays that are not stored take longer and longer.
-fn is_stored_early(kind: Growth) -> bool {
-    !matches!(kind, Growth::Stencils | Growth::Padded | Growth::Gathers | Growth::Nests)
-}
-
 fn measured(kind: Growth, n: usize) -> Stages {
-    stages(&format!("{kind:?} {n}"), is_stored_early(kind), || kind.program(n))
+    stages(&format!("{kind:?} {n}"), || kind.program(n))
 }
 
-/// What each stage takes for a program; what comes from the pass `split` on is left out unless arrays are
-/// stored early.
-fn stages(name: &str, is_stored_early: bool, program: impl FnOnce() -> Function + Send) -> Stages {
+/// What each stage takes for a program.
+fn stages(name: &str, program: impl FnOnce() -> Function + Send) -> Stages {
     let mut m = Stages::default();
     let done = on_big_stack(|| {
         let f = m.stage("build", program);
         m.stage("verify", || verify::verify(&f))?;
         let text = m.stage("print", || print::print(&f, true));
         m.stage("parse", || parse::parse(&text).map(drop))?;
-        if is_stored_early {
-            let both = Targets { cpu: true, cuda: true };
-            let compiled = compile_within(Budget::default(), "grown", vec![f.clone()], both)?;
-            m.stage("explain", || compiled.explain(&Options::default(), Format::Text).map(drop))?;
-        }
+        let both = Targets { cpu: true, cuda: true };
+        let compiled = compile_within(Budget::default(), "grown", vec![f.clone()], both)?;
+        m.stage("explain", || compiled.explain(&Options::default(), Format::Text).map(drop))?;
         let mut f: Function = f;
         m.stage("mark", || passes::guard::mark(&mut f));
         for pass in PASSES {
-            if pass.name == "split" && !is_stored_early {
-                return Ok(());
-            }
             f = m.stage(&format!("pass {}", pass.name), || (pass.run)(f))?;
         }
         m.stage("verify fused", || verify::verify(&f))?;
@@ -119,17 +108,14 @@ const MOST: [f64; 3] = [5.2, 5.2, 8.0];
 /// Counts below these do not matter: what is taken once.
 const SMALL: Counts = [5_000, 5_000, 1_000_000];
 
-/// The passes that decide what is stored; they are judged by what they decide.
-const DECIDE: [&str; 3] = ["pass split", "pass fuse", "pass hoist"];
-
 fn linear(kinds: &[Growth]) {
     let mut bad = Vec::new();
     for kind in kinds {
         // sines and the variants of products are long
-        let is_long = matches!(kind, Growth::Sines | Growth::Functions | Growth::StoredNests);
+        let is_long = matches!(kind, Growth::Sines | Growth::Functions | Growth::Nests | Growth::StoredNests);
         let n = if is_long { 60 } else { 250 };
         let (small, large) = (measured(*kind, n), measured(*kind, 4 * n));
-        for (stage, of) in large.0.iter().filter(|(stage, _)| !DECIDE.contains(&stage.as_str())) {
+        for (stage, of) in &large.0 {
             let before = small.0.get(stage).copied().unwrap_or_default();
             for (i, what) in ["visits", "makes", "allocates"].into_iter().enumerate() {
                 let (before, now, least) = (before[i], of[i], SMALL[i]);
@@ -151,7 +137,7 @@ fn closures_in_closures_cost_their_text_at_each_level() {
     const SMALL: Counts = [1_000, 1_000, 200_000];
     let mut bad = Vec::new();
     for kind in growth_nested::ALL {
-        let at = |depth: usize| stages(&format!("{kind:?} {depth}"), true, || kind.program(depth));
+        let at = |depth: usize| stages(&format!("{kind:?} {depth}"), || kind.program(depth));
         let depths = [4, 8, 16].map(|depth| (depth, at(depth)));
         for ([(_, before), (depth, now)], i) in
             depths.array_windows().flat_map(|pair| [(pair, 0), (pair, 1), (pair, 2)])
@@ -183,7 +169,7 @@ fn reads_in_closures_in_closures_are_proven() {
 
 #[test]
 fn maps_are_linear() {
-    linear(&[Growth::Maps, Growth::Element, Growth::Selects, Growth::Zips]);
+    linear(&[Growth::Maps, Growth::Element, Growth::Selects, Growth::Zips, Growth::Expressions]);
 }
 
 #[test]
@@ -202,7 +188,7 @@ fn nests_are_linear() {
 }
 
 #[test]
-fn what_is_not_stored_is_linear_up_to_fusion() {
+fn what_is_not_stored_is_linear() {
     linear(&[Growth::Stencils, Growth::Padded, Growth::Gathers]);
 }
 
@@ -297,7 +283,45 @@ fn a_budget_ends_in_an_error_with_the_line() {
     assert!(nodes.contains("--> growth.rs:"), "{nodes}");
     let bytes = refused(Growth::Stored, 100, Budget { bytes: 10_000, ..all });
     assert!(bytes.contains("E0903") && bytes.contains("more than 10000 bytes"), "{bytes}");
-    let time = refused(Growth::Maps, 100, Budget { time: std::time::Duration::ZERO, ..all });
+    assert!(bytes.contains("--> growth.rs:"), "{bytes}");
+    let time = refused(Growth::Maps, 100, Budget { time: Duration::ZERO, ..all });
     assert!(time.contains("E0903") && time.contains("longer than 0 s"), "{time}");
+    assert!(time.contains("--> growth.rs:"), "{time}");
     assert_eq!(refused(Growth::Stored, 100, all), "", "the next compilation has a budget of its own");
+}
+
+/// A pass looks at the clock while it runs: without time it does a part of its work.
+#[test]
+fn passes_end_when_their_time_is_over() {
+    let long = [
+        ("split", Growth::Zips, 8000),
+        ("fuse", Growth::Padded, 200),
+        ("fuse", Growth::Gathers, 200),
+        ("hoist", Growth::StoredNests, 60),
+    ];
+    for (last, kind, n) in long {
+        let work = |time: Duration| {
+            let mut f = kind.program(n);
+            for pass in PASSES.iter().take_while(|pass| pass.name != last) {
+                f = (pass.run)(f).expect("the program is right");
+            }
+            let pass = PASSES.iter().find(|pass| pass.name == last).expect("there is such a pass");
+            let before = counts();
+            let done = budget::within(Budget { time, ..Budget::default() }, || {
+                let _ = (pass.run)(f);
+                budget::check()
+            });
+            let [visited, made, _] = std::array::from_fn(|i| counts()[i] - before[i]);
+            Ok((visited + made, done.err()))
+        };
+        let (all, none) = on_big_stack(|| work(Duration::MAX)).unwrap();
+        assert_eq!(none, None);
+        let (part, late) = on_big_stack(|| work(Duration::ZERO)).unwrap();
+        let late = late.unwrap_or_else(|| panic!("{last}: {kind:?}: the time is not looked at")).to_string();
+        assert!(
+            late.contains("longer than 0 s") && late.contains("--> growth.rs:"),
+            "{last}: {kind:?}: {late}"
+        );
+        assert!(3 * part < 2 * all, "{last}: {kind:?}: {part} of {all} steps");
+    }
 }

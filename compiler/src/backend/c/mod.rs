@@ -11,6 +11,7 @@ mod stmt;
 pub use expr::ctype;
 
 use crate::kernel::Kernel;
+use crate::loc::Loc;
 use crate::schedule::CpuVariants;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -31,6 +32,8 @@ pub struct File {
     /// Whether its functions are the variants for arrays with any strides. They are called rarely and
     /// are the slowest to compile, so that the C compiler spends less effort on them.
     pub is_strided: bool,
+    /// The author's line of the function whose kernels these are.
+    pub line: Option<Loc>,
 }
 
 /// The kernels of a package as C functions. Functions with the same code are one.
@@ -48,6 +51,7 @@ pub struct Source {
 #[derive(Clone, Default, Debug)]
 struct Part {
     function: String,
+    line: Option<Loc>,
     kernels: Vec<(String, Vec<Code>)>,
 }
 
@@ -65,14 +69,15 @@ impl Source {
         Source { package: package.into(), ..Source::default() }
     }
 
-    /// Adds the kernels of a function of the author, in the order of the table. Some have no code for CPUs.
+    /// Adds the kernels of a function of the author, which is at this line, in the order of the table. Some have no code for CPUs.
     /// Returns the bytes of their code.
     pub fn add<'k>(
         &mut self,
         function: &str,
+        line: Option<&Loc>,
         kernels: impl IntoIterator<Item = Option<&'k CpuVariants>>,
     ) -> usize {
-        let mut part = Part { function: function.into(), kernels: Vec::new() };
+        let mut part = Part { function: function.into(), line: line.cloned(), kernels: Vec::new() };
         for v in kernels {
             let Some(v) = v else {
                 self.table.push(Default::default());
@@ -142,7 +147,7 @@ impl Source {
             if text.len() > before {
                 let suffix = if is_strided { "__strided" } else { "" };
                 let name = format!("{}_cpu_{}{suffix}", self.package, part.function);
-                files.push(File { name, text, is_strided });
+                files.push(File { name, text, is_strided, line: part.line.clone() });
             }
         }
         let mut text = self.head();
@@ -150,7 +155,7 @@ impl Source {
             let _ = writeln!(text, "void {}{PARAMETERS};", symbol(&code.name));
         }
         text += &self.table(symbol);
-        files.push(File { name: format!("{}_cpu", self.package), text, is_strided: false });
+        files.push(File { name: format!("{}_cpu", self.package), text, is_strided: false, line: None });
         files
     }
 
@@ -181,7 +186,7 @@ impl Source {
 /// Returns the C of these kernels as one text.
 pub fn emit<'k>(package: &str, kernels: impl IntoIterator<Item = &'k CpuVariants>) -> String {
     let mut source = Source::new(package);
-    source.add(package, kernels.into_iter().map(Some));
+    source.add(package, None, kernels.into_iter().map(Some));
     source.whole()
 }
 
@@ -190,7 +195,8 @@ pub fn emit<'k>(package: &str, kernels: impl IntoIterator<Item = &'k CpuVariants
 pub fn joined(name: &str, files: &[File]) -> Vec<File> {
     let part = |is_strided: bool, suffix: &str| {
         let texts = files.iter().filter(|f| f.is_strided == is_strided).map(|f| f.text.as_str());
-        File { name: format!("{name}{suffix}"), text: texts.collect(), is_strided }
+        let line = files.iter().find_map(|f| f.line.clone());
+        File { name: format!("{name}{suffix}"), text: texts.collect(), is_strided, line }
     };
     let mut parts = vec![part(false, ""), part(true, "__strided")];
     parts.retain(|file| !file.text.is_empty());

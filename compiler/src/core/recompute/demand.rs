@@ -15,6 +15,7 @@ mod places;
 mod work;
 
 use super::{cost, reuse};
+use crate::budget;
 use crate::core::equations::Equations;
 use crate::core::graph::marks::Visited;
 use crate::core::linear::{self, Linear};
@@ -288,6 +289,9 @@ impl Demand {
         }
         while let Some(number) = stack.pop() {
             let array = self.elements[number as usize].0;
+            if self.is_exceeded(array) {
+                break;
+            }
             if stored == Some(array) && !roots.iter().any(|root| root.0 == array) {
                 continue;
             }
@@ -306,6 +310,11 @@ impl Demand {
             }
         }
         out
+    }
+
+    /// Whether the budget of the compilation is exceeded, at the line of an array.
+    pub fn is_exceeded(&self, array: NodeId) -> bool {
+        budget::is_exceeded(&self.g.node(array).loc)
     }
 
     /// Returns the number of an element.

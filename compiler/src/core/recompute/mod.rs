@@ -27,6 +27,7 @@ mod reuse;
 mod stages;
 
 use super::{Function, NodeId, Op};
+use crate::budget;
 use demand::{Demand, Places};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
@@ -157,7 +158,7 @@ impl Decide {
     fn run(&mut self, f: &Function) {
         let g = &f.graph;
         for n in g.reachable(f.results.iter().map(|r| r.value)) {
-            if !g.is_closed(n) {
+            if !g.is_closed(n) || budget::is_exceeded(&g.node(n).loc) {
                 continue;
             }
             match g.op(n).clone() {
@@ -220,7 +221,7 @@ impl Decide {
     /// Stores what an element of this array alone would compute too often. Stencils of stencils
     /// grow by a factor at each level, so this is asked before a context needs them.
     fn alone(&mut self, array: NodeId) {
-        while self.demand.joins_places(array) {
+        while self.demand.joins_places(array) && !self.demand.is_exceeded(array) {
             let places = self.demand.places(&[array]);
             let is_full = places.len() > MAX_ELEMENTS || self.demand.is_too_much(array, &places);
             let more = |this: &mut Self, x: NodeId| match x == array {
@@ -264,6 +265,10 @@ impl Decide {
     /// Stores what is computed too often in the contexts that changed.
     fn settle(&mut self) {
         while let Some(i) = self.changed.pop() {
+            let first = self.contexts[i].roots[0];
+            if self.demand.is_exceeded(first) {
+                return;
+            }
             self.look(i);
             let Context { roots, places } = self.contexts[i].clone();
             let more = |this: &mut Self, x: NodeId| {

@@ -13,8 +13,7 @@ use super::groups::items::Item;
 use super::groups::{self, FusedGroup};
 use super::kernels::KernelVariants;
 use super::scheduler::{Refusal, Scheduler};
-
-use crate::core::{Function, NodeId, Op};
+use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
 use crate::plan::{Launch, Step};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -55,6 +54,22 @@ pub(super) fn last_readers(
     last
 }
 
+/// Returns for each group the number of the first one, from it on, that is computed by itself: what a launch of its own
+/// stores, as the parts of scans and sorts, bins and elements at destinations, and what the latter replace, which stands
+/// at other indices than those that compute it.
+pub(super) fn plain_until(g: &Graph, groups: &[FusedGroup]) -> Vec<usize> {
+    let is_apart = |it: &Item| match g.op(it.node) {
+        Op::Materialize(x) => it.into.is_some() || g.op(*x).is_stored_apart(),
+        op => it.into.is_some() || op.is_stored_apart(),
+    };
+    let is_plain = |fused: &FusedGroup| !fused.items.iter().any(is_apart);
+    let mut until: Vec<usize> = (0..groups.len()).collect();
+    for (i, _) in groups.iter().enumerate().rev().filter(|(_, fused)| is_plain(fused)) {
+        until[i] = until.get(i + 1).copied().unwrap_or(groups.len());
+    }
+    until
+}
+
 impl Scheduler<'_> {
     /// Tries to replace the launches from group `first` on by one launch. Returns the number of the last group that
     /// it replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. Where its
@@ -76,16 +91,7 @@ impl Scheduler<'_> {
             return Ok(Some(found));
         }
         let g = &self.f.graph;
-        // what a launch of its own stores is computed by itself, and so is what elements at destinations replace: they
-        // stand at other indices than those that compute them
-        let is_plain = |fused: &&FusedGroup| {
-            let is_apart = |it: &Item| match g.op(it.node) {
-                Op::Materialize(x) => it.into.is_some() || g.op(*x).is_stored_apart(),
-                op => it.into.is_some() || op.is_stored_apart(),
-            };
-            !fused.items.iter().any(is_apart)
-        };
-        let end = first + fused_groups[first..end].iter().take_while(is_plain).count();
+        let end = end.min(self.plain_until[first]);
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
         let segments = |along| {
             (resident_segments::chain(g, along, groups, scalars), Alternative::ResidentSegments(along))

@@ -1,12 +1,12 @@
 //! Compile time and memory of programs that grow, stage by stage.
 //!
 //! ```sh
-//! cargo bench -p arraygpu-suite --bench growth -- [--kind NAME] [--least N] [--most N] [--seconds S]  [--jsonl FILE] [--svg FILE] [--explain]
+//! cargo bench -p arraygpu-suite --bench growth -- [--kind NAME] [--least N] [--most N] [--nodes N] [--seconds S] [--jsonl FILE] [--svg FILE] [--explain]
 //! cargo bench -p arraygpu-suite --bench growth -- --plot FILE --svg FILE
 //! ```
 //!
-//! Each kind is compiled at 100, 300, 1000 .. repetitions, until it takes more than `--seconds`. For each stage
-//! the table has the time of the largest size and the exponent between the last two sizes. Beside the time of all
+//! Each kind is compiled at 100, 300, 1000 .. repetitions, up to as many as have `--nodes` nodes of core IR, 100,000
+//! unless that is given, or until it would take more than `--seconds`. For each stage the table has the time of the largest size and the exponent between the last two sizes. Beside the time of all
 //! stages there is that of a compilation, and how much of it, and of C and PTX, each thousand of instructions takes
 //! that all variants of all kernels have together.
 
@@ -25,7 +25,7 @@ use std::cell::Cell;
 use std::io::Write;
 
 /// Every kind with its name.
-const KINDS: [(Growth, &str); 19] = [
+const KINDS: [(Growth, &str); 20] = [
     (Growth::Maps, "maps"),
     (Growth::Element, "element"),
     (Growth::Stencils, "stencils"),
@@ -45,6 +45,7 @@ const KINDS: [(Growth, &str); 19] = [
     (Growth::Sums, "sums"),
     (Growth::Scalars, "scalars"),
     (Growth::Parameters, "parameters"),
+    (Growth::Expressions, "expressions"),
 ];
 
 /// Counts the bytes in use by this thread, which does all the work.
@@ -115,6 +116,8 @@ struct Row {
 struct Measured {
     kind: &'static str,
     n: usize,
+    /// Nodes of core IR of the program as it was built.
+    nodes: usize,
     rows: Vec<Row>,
     /// Instructions of kernel IR of all variants, bytes of C and PTX, launches.
     instructions: usize,
@@ -158,9 +161,19 @@ impl Measured {
 }
 
 fn measure(kind: Growth, name: &'static str, n: usize, explain: bool) -> Measured {
-    let mut m = Measured { kind: name, n, rows: vec![], instructions: 0, text: 0, launches: 0, error: None };
+    let mut m = Measured {
+        kind: name,
+        n,
+        nodes: 0,
+        rows: vec![],
+        instructions: 0,
+        text: 0,
+        launches: 0,
+        error: None,
+    };
     let result = on_big_stack(|| {
         let f = m.stage("build", || kind.program(n));
+        m.nodes = f.graph.len();
         m.stage("verify", || verify::verify(&f))?;
         let text = m.stage("print", || print::print(&f, true));
         let again = m.stage("parse", || parse::parse(&text))?;
@@ -219,9 +232,10 @@ fn instructions(kernel: &arraygpu_compiler::kernel::Kernel) -> usize {
 
 fn report(m: &Measured, before: Option<&Measured>) {
     println!(
-        "{} n={}: {:.3} s, {} launches, {} instructions, {:.3} ms of compilation and {:.1} KB a 1000",
+        "{} n={}: {} nodes, {:.3} s, {} launches, {} instructions, {:.3} ms of compilation and {:.1} KB a 1000",
         m.kind,
         m.n,
+        m.nodes,
         m.total(),
         m.launches,
         m.instructions,
@@ -250,9 +264,10 @@ fn json(m: &Measured) -> String {
     let stages: Vec<String> =
         m.rows.iter().map(|r| format!("\"{}\": [{:.6}, {}]", r.stage, r.seconds, r.bytes)).collect();
     format!(
-        "{{\"kind\": \"{}\", \"n\": {}, \"seconds\": {:.6}, \"compilation\": {:.6}, \"launches\": {}, \"instructions\": {}, \"text\": {}, \"ms_a_1000\": {:.3}, \"kb_a_1000\": {:.1}, \"error\": {}, \"stages\": {{{}}}}}",
+        "{{\"kind\": \"{}\", \"n\": {}, \"nodes\": {}, \"seconds\": {:.6}, \"compilation\": {:.6}, \"launches\": {}, \"instructions\": {}, \"text\": {}, \"ms_a_1000\": {:.3}, \"kb_a_1000\": {:.1}, \"error\": {}, \"stages\": {{{}}}}}",
         m.kind,
         m.n,
+        m.nodes,
         m.total(),
         m.compilation(),
         m.launches,
@@ -277,10 +292,20 @@ fn plotted(rows: &str) -> Vec<plot::Line> {
     lines.filter(|line| !line.points.is_empty()).collect()
 }
 
+/// Returns the number of repetitions that is measured next, at most as many as have so many nodes.
+fn larger(m: &Measured, nodes: usize) -> Option<usize> {
+    let last = m.n * nodes / m.nodes.max(1);
+    // 100, 300, 1000, 3000 ..
+    let next = if (m.n as f64).log10().fract() < 0.4 { m.n * 3 } else { m.n * 10 / 3 };
+    // what a tenth more takes says nothing
+    (last > m.n + m.n / 10).then(|| if next * 5 / 4 < last { next } else { last })
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
-    let most: usize = option("--most").map_or(100_000, |n| n.parse().expect("a number"));
+    let most: usize = option("--most").map_or(usize::MAX, |n| n.parse().expect("a number"));
+    let nodes: usize = option("--nodes").map_or(100_000, |n| n.parse().expect("a number"));
     let least: usize = option("--least").map_or(100, |n| n.parse().expect("a number"));
     let seconds: f64 = option("--seconds").map_or(20.0, |n| n.parse().expect("a number"));
     let only = option("--kind");
@@ -291,9 +316,8 @@ fn main() {
             continue;
         }
         let mut before: Option<Measured> = None;
-        for n in
-            [100, 300, 1000, 3000, 10_000, 30_000, 100_000].into_iter().filter(|n| (least..=most).contains(n))
-        {
+        let mut next = Some(least);
+        while let Some(n) = next {
             let m = measure(kind, name, n, args.iter().any(|a| a == "--explain"));
             if let Some(out) = &mut out {
                 writeln!(out, "{}", json(&m)).expect("a row");
@@ -302,12 +326,11 @@ fn main() {
                 Some(line) => line.points.push((n as f64, m.total())),
                 None => lines.push(plot::Line { name, points: vec![(n as f64, m.total())] }),
             }
-            let stop = m.total() * 3.5 > seconds || m.error.is_some();
-            if stop || n * 3 > most || args.iter().any(|a| a == "--all") {
+            next = larger(&m, nodes).filter(|next| *next <= most);
+            let takes = |next: usize| m.total() * 1.17 * next as f64 / n as f64;
+            next = next.filter(|next| takes(*next) <= seconds && m.error.is_none());
+            if next.is_none() || args.iter().any(|a| a == "--all") {
                 report(&m, before.as_ref());
-            }
-            if stop {
-                break;
             }
             before = Some(m);
         }

@@ -19,6 +19,7 @@ fn with_extra(extra: &str) -> Compiled {
         name: "tiny_cpu_extra".into(),
         text: format!("{head}{text}"),
         is_strided: false,
+        line: None,
     });
     program
 }

@@ -1,6 +1,7 @@
 //! The program of these tests, and what looks at packages.
 
 use arraygpu_compiler::backend::c::File;
+use arraygpu_compiler::budget::Budget;
 use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Require, Rule, Type};
 use arraygpu_compiler::driver::{Compiled, CompiledFunction, CompiledKernel, Targets};
 use arraygpu_compiler::loc::LocStack;
@@ -127,15 +128,16 @@ pub fn program() -> Compiled {
         ],
         kernels: vec![CompiledKernel { name: "saxpy".into(), cpu: None, gpu: None }],
         c_source: KERNELS.into(),
-        c_files: vec![File { name: "tiny_cpu".into(), text: KERNELS.into(), is_strided: false }],
+        c_files: vec![File { name: "tiny_cpu".into(), text: KERNELS.into(), is_strided: false, line: None }],
         targets: Targets { cpu: true, cuda: false },
+        budget: Budget::default(),
     }
 }
 
 /// The program with another C file.
 pub fn with_kernels(text: impl Into<String>) -> Compiled {
     let text = text.into();
-    let files = vec![File { name: "tiny_cpu".into(), text: text.clone(), is_strided: false }];
+    let files = vec![File { name: "tiny_cpu".into(), text: text.clone(), is_strided: false, line: None }];
     Compiled { c_source: text, c_files: files, ..program() }
 }
 
