@@ -3,11 +3,12 @@
 //! have more, with the reasons. Every compilation of a debug build checks it and warns, and so does a test for random
 //! programs. Programs that are not checked at a size say why ([`Checked::skipped`]).
 
+use super::sizes::sizes;
 use super::walk::Walk;
 use super::{Counts, Size, asked, launched, structure};
 use crate::core::{Function, NodeId, Op, TILE};
 use crate::error::Result;
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
 
 /// The sizes of all extents, in turn.
 pub const EXTENTS: [i64; 3] = [64, 1024, 16384];
@@ -101,17 +102,6 @@ pub struct Checked {
     pub most: [f64; 2],
     /// What breaks the law.
     pub excess: Option<String>,
-}
-
-/// Returns the sizes of a function's parameters where every extent is `n`. Scalars of type i64 are
-/// counts.
-pub fn sizes(f: &Function, n: i64) -> Vec<Size> {
-    let size = |ty: crate::core::Type| match (ty.rank, ty.elem) {
-        (0, Ty::I64) => Size::Value(Some(Lit::i64(n))),
-        (0, _) => Size::Value(None),
-        (rank, _) => Size::Extents(vec![n; rank.into()]),
-    };
-    f.params.iter().map(|p| size(p.ty)).collect()
 }
 
 /// Returns whether no shape rule refuses these sizes.

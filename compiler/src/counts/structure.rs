@@ -7,8 +7,8 @@
 //! A *search* is a loop of an element. A stored value inside of an element is refused before (E0401). Lanes and the
 //! halos of stencils are no loops of the fused function: neighbours are other elements.
 
-use super::law;
 use super::model::weight;
+use super::sizes::sizes;
 use super::walk::Walk;
 use crate::core::{COLUMNS, Function, Graph, NodeId, Op, Var};
 use crate::error::Result;
@@ -54,10 +54,10 @@ pub fn repeated(fused: &Function) -> Result<Vec<Repeated>> {
         out.extend(repeated(step)?);
     }
     let of_elements = closed_loops::needed_by_elements(fused);
-    let sizes = law::sizes(fused, EXTENT);
+    let of_params = sizes(fused, EXTENT);
     for group in groups::fused_groups(fused)? {
         if group.iteration.is_none() {
-            let mut walk = Walk::new(fused, &sizes, true);
+            let mut walk = Walk::new(fused, &of_params, true);
             out.extend(of_group(&mut walk, &group, &of_elements));
         }
     }
@@ -112,19 +112,21 @@ fn of_row(walk: &mut Walk, n: NodeId) -> f64 {
     all
 }
 
-/// Returns whether scalar operations of an element depend on some of its indices only.
+/// Returns whether scalar operations of an element depend on some of its indices only. Arithmetic of indices in
+/// integers, and what it decides, are the loops' own.
 pub fn has_values_of_fewer_indices(fused: &Function) -> bool {
-    let sizes = law::sizes(fused, EXTENT);
+    let of_params = sizes(fused, EXTENT);
     let of_group = |group: &FusedGroup| {
-        let mut walk = Walk::new(fused, &sizes, true);
+        let mut walk = Walk::new(fused, &of_params, true);
         let items: Vec<NodeId> = group.items.iter().map(|it| it.node).collect();
         walk.open_group(&items);
-        let is_fewer = |walk: &Walk, n: NodeId| {
+        let is_fewer = |walk: &mut Walk, n: NodeId| {
             let own = walk.own_axes(n);
-            weight(walk.g.op(n)) > 0.0 && walk.axes(n).iter().any(|axis| !own.contains(axis))
+            let depends = walk.axes(n).iter().any(|axis| !own.contains(axis));
+            let is_value = |walk: &mut Walk| walk.g.ty(n).elem.is_float() || !walk.is_of_indices(n);
+            weight(walk.g.op(n)) > 0.0 && depends && is_value(walk)
         };
-        let order = walk.order.clone();
-        order.into_iter().any(|n| is_fewer(&walk, n) && !walk.is_of_indices(n))
+        walk.order.clone().into_iter().any(|n| is_fewer(&mut walk, n))
     };
     let groups = groups::fused_groups(fused).unwrap_or_default();
     groups.iter().filter(|group| group.iteration.is_none()).any(of_group)
