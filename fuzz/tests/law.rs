@@ -51,6 +51,7 @@ const MORE: &[(u64, &str)] = &[
     (642, INDEX),
     (702, SPREAD),
     (712, SCAN),
+    (889, INDEX),
     (920, INDEX),
     (932, EQUAL),
     (935, INDEX),
