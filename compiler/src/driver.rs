@@ -4,7 +4,7 @@ use crate::backend;
 use crate::backend::ptx::merge_equal::KnownKernels;
 use crate::budget::{self, Budget};
 use crate::core::{Function, print};
-use crate::counts::{copies, law};
+use crate::counts::{copies, law, structure};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
 use crate::kernel::{Kernel, parts};
@@ -210,6 +210,7 @@ fn compile_function(
     let Scheduled { plan, kernels, mut warnings, refused_chains } = scheduled;
     if cfg!(debug_assertions) {
         warnings.extend(law::excess(&source, &fused)?);
+        warnings.extend(structure::excess(&fused)?);
     }
     if out.targets.cpu {
         let line = line_of(&source);

@@ -153,6 +153,9 @@ pub struct Function {
     /// Whether the only arrays that fusion stores are stages of chains of stencils, which their readers could
     /// compute again ([`super::recompute`]).
     pub has_stages: bool,
+    /// Whether fusion left elements of an array to be computed again at several reads, such as those of a halo. Only
+    /// debug builds know it.
+    pub repeats: bool,
     /// In fused form: the values of the results with such arrays stored, while the results compute them again. It
     /// is empty if there are none (`passes/chains.rs`).
     pub by_stages: Vec<NodeId>,
@@ -178,6 +181,7 @@ impl Function {
             steps: Vec::new(),
             is_step: false,
             has_stages: false,
+            repeats: false,
             by_stages: Vec::new(),
             graph,
         }

@@ -91,6 +91,7 @@ impl Function {
             stencil: self.stencil,
             is_step: self.is_step,
             has_stages: self.has_stages,
+            repeats: self.repeats,
             by_stages: Vec::new(),
             loc: self.loc.clone(),
             params: self.params.clone(),

@@ -128,7 +128,9 @@ impl Walk<'_> {
             return (*known, steps);
         }
         let axis = self.axis(steps);
-        let axes = [self.axes(n), vec![axis]].concat();
+        // one that depends on no index runs before an element, in every thread
+        let threads = (self.fused && self.g.is_closed(n)).then(|| self.axis(self.threads));
+        let axes: Vec<u32> = self.axes(n).into_iter().chain(threads).chain([axis]).collect();
         let mut vars = Vec::new();
         for (param, at) in step.params.iter().zip(0..) {
             let (var, node) = self.fresh(param.1, &axes);

@@ -20,6 +20,7 @@ mod edges;
 pub mod law;
 mod model;
 mod sizes;
+pub mod structure;
 mod walk;
 
 pub use model::{Counts, Size};

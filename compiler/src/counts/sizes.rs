@@ -3,8 +3,19 @@
 use super::model::Size;
 use super::walk::Walk;
 use crate::core::length::Length;
-use crate::core::{NodeId, Op};
+use crate::core::{Function, NodeId, Op, Type};
 use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
+
+/// Returns the sizes of a function's parameters where every extent is `n`. Scalars of type i64 are
+/// counts.
+pub fn sizes(f: &Function, n: i64) -> Vec<Size> {
+    let size = |ty: Type| match (ty.rank, ty.elem) {
+        (0, Ty::I64) => Size::Value(Some(Lit::i64(n))),
+        (0, _) => Size::Value(None),
+        (rank, _) => Size::Extents(vec![n; rank.into()]),
+    };
+    f.params.iter().map(|p| size(p.ty)).collect()
+}
 
 impl Walk<'_> {
     /// Returns the value of a scalar that follows from sizes; that of an index is the middle of its

@@ -4,7 +4,11 @@
 use super::model::{Counts, Kind, MERGED, MOVED_BY_DIGIT, SEARCH_STEP, Size, weight};
 use crate::core::{Function, Graph, NodeId, Op, Var, digits};
 use crate::scalar::{Lit, Ty};
+use crate::schedule::groups;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// The elements of a map that a thread computes.
+const OF_THREAD: f64 = 4.0;
 
 /// Indices of a loop, and the axes that values in it depend on.
 pub type Indices = (Vec<NodeId>, Vec<u32>);
@@ -24,6 +28,8 @@ pub struct Walk<'a> {
     pub turn: Option<Lit>,
     /// The items of the group.
     pub own: HashSet<NodeId>,
+    /// The threads of a map over the group's index space.
+    pub threads: f64,
     /// The lengths of all axes of all loops.
     lengths: Vec<f64>,
     /// The axes that a variable depends on.
@@ -70,6 +76,7 @@ impl<'a> Walk<'a> {
             is_ideal: false,
             turn: None,
             own: HashSet::default(),
+            threads: 1.0,
             lengths: Vec::new(),
             of_var: HashMap::default(),
             of_index: HashMap::default(),
@@ -164,10 +171,38 @@ impl<'a> Walk<'a> {
         reads.into_iter().map(|r| r.0).collect()
     }
 
+    /// Returns the axes of the indices that a node itself depends on; [`Walk::axes`] has those of the loops around
+    /// them as well. An accumulator or a state depends on all loops around it.
+    pub fn own_axes(&self, n: NodeId) -> HashSet<u32> {
+        let of = |v: &Var| match self.of_index.get(v) {
+            Some(axis) => vec![*axis],
+            None => self.of_var.get(v).cloned().unwrap_or_default(),
+        };
+        self.g.node(n).free.iter().flat_map(of).collect()
+    }
+
+    /// Returns the length of an axis.
+    pub fn length_of(&self, axis: u32) -> f64 {
+        self.lengths[axis as usize]
+    }
+
     /// Counts a fused group.
     pub fn group(&mut self, items: &[NodeId]) -> Counts {
-        self.own = items.iter().copied().collect();
+        self.begin(items);
         self.count_from(items)
+    }
+
+    /// Finds all nodes of a fused group.
+    pub fn open_group(&mut self, items: &[NodeId]) {
+        self.begin(items);
+        self.find(items);
+    }
+
+    fn begin(&mut self, items: &[NodeId]) {
+        self.own = items.iter().copied().collect();
+        let domain = items.first().map(|n| groups::domain(&self.g, *n)).unwrap_or_default();
+        let elements: f64 = domain.into_iter().map(|n| self.length(n) as f64).product();
+        self.threads = (elements / OF_THREAD).max(1.0);
     }
 
     /// Counts everything that the results need.

@@ -46,8 +46,8 @@ pub fn run(mut f: Function) -> Result<Function> {
         let rules = Equations::of(&f);
         prove_guarded(&mut f, &rules);
     }
-    let recompute::Stored { arrays: stored, has_stages } = recompute::stored(&f);
-    f.has_stages = has_stages;
+    let recompute::Stored { arrays: stored, has_stages, repeats } = recompute::stored(&f);
+    (f.has_stages, f.repeats) = (has_stages, repeats);
     let postponed = Postponed::of(&f, |n| stored.contains_key(&n));
     let mut fuse = Fuse::default();
     let mut out = rewrite_from(&f, true, &mut |g, op, old| {

@@ -4,6 +4,7 @@
 pub mod behind;
 pub mod bounds;
 pub mod chains;
+pub mod closed_loops;
 pub mod dce;
 pub mod elementary;
 pub mod fast;

@@ -2,8 +2,9 @@
 //! after the last one only.
 
 use super::{
-    behind, bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, moved,
-    ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps, totals, tuples, unroll,
+    behind, bounds, chains, closed_loops, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths,
+    loops, moved, ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps, totals,
+    tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -49,6 +50,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fuse", run: fuse::run },
     // stores nested operations that depend on few of the indices around them
     Pass { name: "hoist", run: hoist::run },
+    // comes behind `fuse`, by which elements need what the author wrote outside: stores loops that depend on no index
+    Pass { name: "closed_loops", run: closed_loops::run },
     // every length is one of a parameter now: gives equal ones one name, and simplifies what fusion
     // composed
     Pass { name: "lengths", run: lengths::run },

@@ -1,7 +1,7 @@
 //! Operations, loads and bytes: what programs ask for, and what their launches make.
 
 use arraygpu_compiler::core::{Function, parse};
-use arraygpu_compiler::counts::{Counts, Size, asked, ideal, launched, law};
+use arraygpu_compiler::counts::{Counts, Size, asked, ideal, launched, law, structure};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::Lit;
 
@@ -281,4 +281,166 @@ fn a_result_of_an_earlier_launch_is_no_work() {
 }
 ";
     assert_eq!(of_launches(text, &[vector(1000)]).operations, 3000.0);
+/// An element that needs a reduction of its row, and one inside of a reduction that needs another reduction of
+/// the inner index alone.
+const OF_ROW: &str = "func @f(%x: [[f32]]) -> (r: [[f32]]) {
+  %n = len %x
+  %m = len %x axis 1
+  %0 = generate %n, %m (%i: i64, %j: i64) {
+    %1 = generate %m (%k: i64) {
+      %2 = at %x, ROW, %k
+      yield %2
+    }
+    %3 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
+      %4 = max %a, %b
+      yield %4
+    }
+    %5 = at %x, %i, %j
+    %6 = sub %5, %3
+    yield %6
+  }
+  return %0
+}
+";
+const INSIDE: &str = "func @f(%x: [f32]) -> (r: [f32]) {
+  %n = len %x
+  %0 = generate %n (%i: i64) {
+    %1 = generate %n (%j: i64) {
+      %2 = generate %n (%k: i64) {
+        %3 = at %x, %k
+        %4 = at %x, INNER
+        %5 = sub %3, %4
+        yield %5
+      }
+      %6 = reduce (%a: f32, %b: f32) from 0f32 over %2 {
+        %7 = max %a, %b
+        yield %7
+      }
+      %8 = at %x, %i
+      %9 = add %6, %8
+      yield %9
+    }
+    %10 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
+      %11 = min %a, %b
+      yield %11
+    }
+    yield %10
+  }
+  return %0
+}
+";
+/// A loop in an element, of so many steps from a value.
+const IN_ELEMENT: &str = "func @f(%x: [f32], %p: f32) -> (r: [f32]) {
+  %n = len %x
+  %0 = generate %n (%i: i64) {
+    %a = at %x, %i
+    %s = loop 0 (%k: i64, %s: f32) by STEPSi64 from START {
+      %h = mul %s, 0.5f32
+      %g = add %h, 1f32
+      %r = tuple true, %g
+      yield %r
+    }
+    %b = mul %a, %s
+    yield %b
+  }
+  return %0
+}
+";
+
+/// A sum of all elements of a matrix, each of which needs a reduction of its row: one index goes through the matrix.
+/// The operator of that reduction may leave a record, so nothing can store it.
+const OF_QUOTIENT: &str = "func @f(%x: [[f32]], %y: [f32]) -> (r: f32) {
+  %n = len %x
+  %m = len %x axis 1
+  %all = mul %n, %m
+  %w = max %m, 1i64
+  %0 = generate %all (%k: i64) {
+    %row = div %k, %w
+    %1 = generate %m (%l: i64) {
+      %2 = at %x, %row, %l
+      yield %2
+    }
+    %3 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
+      %e = at %y, %row
+      %4 = max %a, %e
+      %5 = max %4, %b
+      yield %5
+    }
+    %c = rem %k, %w
+    %6 = at %x, %row, %c
+    %7 = sub %6, %3
+    yield %7
+  }
+  %8 = reduce (%a: f32, %b: f32) from 0f32 over %0 {
+    %9 = max %a, %b
+    yield %9
+  }
+  return %8
+}
+";
+
+/// Returns what stands where it is repeated: in a function as it is, and behind the passes.
+fn repeated(text: &str) -> [Vec<&'static str>; 2] {
+    let f = function(text);
+    let fused = driver::fuse(&f).unwrap_or_else(|e| panic!("{e}"));
+    let of = |f: &Function| structure::repeated(f).unwrap().iter().map(|r| r.what).collect();
+    [of(&f), of(&fused)]
+}
+
+/// What stands in a loop over an index that it does not depend on is found, and stored by the passes.
+#[test]
+fn nothing_stands_in_a_loop_that_it_does_not_depend_on() {
+    let none = || Vec::<&str>::new();
+    let reduction = || vec!["a reduction"];
+    assert_eq!(repeated(&OF_ROW.replace("ROW", "%i")), [reduction(), none()]);
+    assert_eq!(repeated(&INSIDE.replace("INNER", "%j")), [reduction(), none()]);
+    assert_eq!(repeated(OF_QUOTIENT), [reduction(), reduction()]);
+    let stored = OF_QUOTIENT.replace("%e = at %y, %row", "%e = add %a, %a");
+    assert_eq!(repeated(&stored), [reduction(), none()]);
+    let in_element = |steps: &str, start: &str| IN_ELEMENT.replace("STEPS", steps).replace("START", start);
+    assert_eq!(repeated(&in_element("1000", "%p")), [vec!["a loop"], none()]);
+    // every thread computes a few operations
+    assert_eq!(repeated(&in_element("3", "%p")), [none(), none()]);
+    // it depends on the element
+    assert_eq!(repeated(&in_element("1000", "%a")), [none(), none()]);
+    let message = structure::excess(&function(&in_element("1000", "%p"))).unwrap();
+    assert!(message.is_some_and(|text| text.contains("a loop stands in a loop over an index")));
+}
+
+/// A loop in every thread counts once for each, and a thread has four elements.
+#[test]
+fn loops_that_depend_on_no_index_count_in_every_thread() {
+    let text = IN_ELEMENT.replace("STEPS", "1000").replace("START", "%p");
+    let sizes = [vector(500), Size::Value(None)];
+    let as_it_is = launched(&function(&text), &sizes).unwrap();
+    assert_eq!(as_it_is.operations, 500.0 + 125.0 * 2000.0);
+    assert_eq!(of_program(&text, &sizes).operations, 500.0 + 2000.0);
+    assert_eq!(of_launches(&text, &sizes).operations, 500.0 + 2000.0);
+}
+
+/// The law asks for loads as well, and for a reason of what has more.
+#[test]
+fn loads_are_asked_for_as_operations_are() {
+    let reads = |more: &str| {
+        let text = "func @f(%x: [f32], %y: [f32]) -> (r: [f32]) {
+  %n = len %x
+  %0 = generate %n (%i: i64) {
+    %a = at %x, %i
+MORE
+    %s = add %a, %b
+    yield %s
+  }
+  return %0
+}
+";
+        function(&text.replace("MORE", more))
+    };
+    let one = reads("    %b = mul %a, 2f32");
+    let far = (1..4).map(|k| format!("    %k{k} = add %i, {k}i64\n    %b{k} = at %y, %k{k}\n"));
+    let sum = "    %c = add %b1, %b2\n    %b = add %c, %b3";
+    let four = reads(&(far.collect::<String>() + sum));
+    let found = law::check(&one, &driver::fuse(&four).unwrap()).unwrap();
+    assert_eq!(found.extents, law::EXTENTS);
+    assert!(found.excess.is_some_and(|text| text.contains("loads")), "{:?}", found.most);
+    assert_eq!(law::excess(&four, &driver::fuse(&four).unwrap()).unwrap(), None);
 }

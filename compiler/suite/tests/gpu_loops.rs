@@ -270,3 +270,24 @@ fn reads_by_the_number_of_a_step_are_in_bounds() {
         check(text, &[m(rows)], false);
     }
 }
+
+/// Loops that depend on no index are launches of their own, whose records are left by who needs their values.
+#[test]
+fn loops_that_depend_on_no_index() {
+    let functions = parse::parse(include_str!("../../tests/files/closed_loops.core")).unwrap();
+    let text = |name: &str| functions.iter().find(|f| f.name == name).unwrap().to_string();
+    let x = |n: i64| Value::Vector((0..n).map(|i| Lit::f32(i as f32 / 8.0 - 2.0)).collect());
+    let [p, n] = [Value::Scalar(Lit::f32(0.3)), Value::Scalar(Lit::i64(70))];
+    for length in [1, 700] {
+        check(&text("long"), &[x(length), p.clone()], false);
+        check(&text("short"), &[x(length), p.clone()], false);
+        check(&text("from_data"), &[x(length), n.clone()], false);
+    }
+    check(&text("alone"), &[p], false);
+    let k = |zero: i64| Value::Vector((0..9).map(|i| Lit::i64(i - zero)).collect());
+    let count = |n| Value::Scalar(Lit::i64(n));
+    check(&text("records"), &[x(100), k(-1), count(9)], false);
+    check(&text("records"), &[x(100), k(4), count(9)], true);
+    check(&text("records"), &[x(100), k(-1), count(10)], true);
+    check(&text("records"), &[x(10), k(4), count(9)], false);
+}

@@ -308,6 +308,10 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("loop_with_an_unneeded_state", |p| {
         p.x.map(|a| loop_for(3, (a, a, 0i64), |i, (s, t, k)| (s * 0.5, t + s, k / i)).1)
     }),
+    ("loop_of_no_element", |p| p.x.map(|a| a + loop_for(40, p.s, |i, s| s * 0.5 + i.cast::<f32>()))),
+    ("loop_of_no_element_that_reads", |p| {
+        p.x.map(|a| cond(a.gt(0.5), a + loop_for(p.m, p.y.at(0), |i, s| s * 0.5 + p.x.at(i)), a))
+    }),
     ("nested", |p| p.x.map(|a| p.y.map(|b| a * b).sum())),
     ("nested_in_a_condition", |p| p.k.map(|i| cond(i.ge(0), p.a.row(i).sum().exp(), 0.0))),
     ("nested_twice", |p| p.x.map(|a| p.y.map(|b| p.x.map(|c| a * b + c).sum()).max())),

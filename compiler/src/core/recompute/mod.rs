@@ -51,6 +51,9 @@ pub struct Stored {
     pub arrays: HashMap<NodeId, bool>,
     /// Whether all of them are stages of chains of stencils, which could be computed again.
     pub has_stages: bool,
+    /// Whether elements of other arrays are computed again at several reads, because that costs less. The laws
+    /// ask, so only debug builds know it.
+    pub repeats: bool,
 }
 
 /// Returns the arrays of a function that are to be stored.
@@ -68,10 +71,12 @@ pub fn stored(f: &Function) -> Stored {
         stages: HashSet::default(),
     };
     decide.run(f);
+    let repeats = cfg!(debug_assertions) && decide.repeats();
     let stored = &decide.demand.stored;
     Stored {
         arrays: stored.iter().map(|x| (*x, decide.kept_anyway.contains(x))).collect(),
         has_stages: !stored.is_empty() && *stored == decide.stages,
+        repeats,
     }
 }
 
@@ -284,6 +289,16 @@ impl Decide {
                 self.store(x);
             }
         }
+    }
+
+    /// Whether an array that is not stored is computed more than once.
+    fn repeats(&self) -> bool {
+        self.of_array.iter().any(|(x, contexts)| {
+            let all = contexts.iter().map(|i| &self.contexts[*i].places);
+            let times: f64 = all.clone().map(|places| self.demand.reuse_of(*x, places)).sum();
+            let in_loops = |places: &Rc<Places>| places.arrays().any(|(of, again)| of == *x && again > 0.0);
+            !self.demand.stored.contains(x) && (times > 1.0 || all.clone().any(in_loops))
+        })
     }
 
     /// Whether storing an array that several contexts compute once each makes them compute less. If the
