@@ -15,7 +15,7 @@ pub const EXTENTS: [i64; 3] = [64, 1024, 16384];
 /// The greatest ratio of operations and of loads.
 const MOST: f64 = 2.0;
 /// The most nodes of a function that is checked: counting takes longer than linear time.
-const MOST_NODES: usize = 2000;
+const MAX_NODES: usize = 2000;
 /// What the ends of rows add.
 const NEAR: f64 = 1.02;
 /// The operations and loads that no launch is too short for.
@@ -159,7 +159,7 @@ fn elements_of_results(f: &Function, sizes: &[Size]) -> f64 {
 /// Checks the launches of `fused`.
 pub fn check(source: &Function, fused: &Function) -> Result<Checked> {
     let mut out = Checked::default();
-    if source.graph.len().max(fused.graph.len()) > MOST_NODES {
+    if source.graph.len().max(fused.graph.len()) > MAX_NODES {
         out.skipped = EXTENTS.map(|n| (n, Skipped::Long)).to_vec();
         return Ok(out);
     }
