@@ -281,6 +281,8 @@ fn a_result_of_an_earlier_launch_is_no_work() {
 }
 ";
     assert_eq!(of_launches(text, &[vector(1000)]).operations, 3000.0);
+}
+
 /// An element that needs a reduction of its row, and one inside of a reduction that needs another reduction of
 /// the inner index alone.
 const OF_ROW: &str = "func @f(%x: [[f32]]) -> (r: [[f32]]) {
