@@ -3,10 +3,10 @@
 //! every machine.
 
 use arraygpu::prelude::*;
-use arraygpu_capi::abi::{AgpuNode, AgpuStatus, AgpuType};
+use arraygpu_capi::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use arraygpu_capi::{
-    agpu_builder_apply, agpu_builder_at, agpu_builder_constant, agpu_builder_create, agpu_builder_free,
-    agpu_builder_param, agpu_builder_result,
+    agpu_builder_apply, agpu_builder_at, agpu_builder_compile, agpu_builder_constant, agpu_builder_create,
+    agpu_builder_free, agpu_builder_param, agpu_builder_result, agpu_program_free, agpu_program_kernels,
 };
 use arraygpu_compiler::budget;
 use arraygpu_compiler::core::graph::marks;
@@ -50,9 +50,14 @@ fn counted(f: impl FnOnce()) -> [u64; 3] {
 
 /// Counts for `n` and 8 `n` must be in proportion; tables double, so bytes may jump by two.
 fn is_linear(n: usize, make: impl Fn(usize)) {
+    grows(n, 8.8, make);
+}
+
+/// 8 `n` may visit and make so many times as many nodes as `n`.
+fn grows(n: usize, most: f64, make: impl Fn(usize)) {
     make(n);
     let (small, large) = (counted(|| make(n)), counted(|| make(8 * n)));
-    let most = [8.8, 8.8, 16.0];
+    let most = [most, most, 16.0];
     for i in 0..3 {
         let bound = most[i] * small[i].max(1000) as f64;
         assert!(large[i] as f64 <= bound, "{small:?} for {n}, {large:?} for {}", 8 * n);
@@ -65,6 +70,26 @@ fn ok(status: AgpuStatus) {
 
 /// An expression of `n` operations on an array, and as many results.
 fn built(n: usize, results: usize) {
+    with_builder(n, results, |_| ());
+}
+
+/// Such an expression with one result, compiled for CPUs.
+fn compiled(n: usize) {
+    let mut kernels = 0;
+    with_builder(n, 0, |b| {
+        let mut program = null_mut();
+        // SAFETY: the handles are valid, and the pointers are to locals.
+        unsafe {
+            ok(agpu_builder_compile(b, &mut program));
+            ok(agpu_program_kernels(program, &mut kernels));
+            ok(agpu_program_free(program));
+        }
+    });
+    // the pass `split` puts 5,000 operations into one
+    assert_eq!(kernels as usize, n.div_ceil(5000), "{n} operations");
+}
+
+fn with_builder(n: usize, results: usize, then: impl FnOnce(*mut AgpuBuilder)) {
     let f32 = || MaybeUninit::new(AgpuType::AgpuF32);
     let (mut b, mut x) = (null_mut(), 0);
     // SAFETY: the handles are valid, and the pointers are to locals.
@@ -87,6 +112,7 @@ fn built(n: usize, results: usize) {
             }
         }
         ok(agpu_builder_result(b, null(), value));
+        then(b);
         ok(agpu_builder_free(b));
     }
 }
@@ -96,6 +122,14 @@ fn the_c_builder_is_linear() {
     is_linear(1000, |n| built(n, 0));
     is_linear(1000, |n| built(n, n));
     built(100_000, 1000);
+}
+
+/// From the first node to the kernels, also of as many as the largest programs that are promised to compile.
+#[test]
+fn expressions_of_the_c_builder_compile_in_time_n_log_n() {
+    // smaller ones are a single kernel, without the rewrite that cuts them
+    // n log n is 9.8 times as much
+    grows(12_500, 9.8, compiled);
 }
 
 /// A function of the language with `n` operations on arrays, of each kind.
