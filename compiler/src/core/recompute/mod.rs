@@ -270,8 +270,7 @@ impl Decide {
     /// Stores what is computed too often in the contexts that changed.
     fn settle(&mut self) {
         while let Some(i) = self.changed.pop() {
-            let first = self.contexts[i].roots[0];
-            if self.demand.is_exceeded(first) {
+            if self.demand.is_exceeded(self.contexts[i].roots[0]) {
                 return;
             }
             self.look(i);
