@@ -5,13 +5,7 @@ using floats = vector_view<const float>;
 using indices = vector_view<const int64_t>;
 
 PLAIN(histogram_of_values_counted) {
-    const auto x = in.vector<const float>(0);
-    const auto r = out.vector<int64_t>(0);
-    std::fill_n(r.data, r.n, 0);
-    for (long i = 0; i < x.n; ++i) {
-        const long b = std::floor(x[i]);
-        if (b >= 0 && b < r.n) ++r[b];
-    }
+    count_values(in.vector<const float>(0), out.vector<int64_t>(0));
 }
 
 PLAIN(equalised_bytes) {
@@ -26,15 +20,7 @@ PLAIN(equalised_bytes) {
 }
 
 PLAIN(radial_distribution_counted) {
-    const floats x = in.vector<const float>(0), y = in.vector<const float>(1);
-    const auto r = out.vector<int64_t>(0);
-    std::fill_n(r.data, r.n, 0);
-    r[0] = x.n; // each with itself
-    for (long i = 0; i < x.n; ++i)
-        for (long j = i + 1; j < x.n; ++j) {
-            const long b = std::hypot(x[i] - x[j], y[i] - y[j]);
-            if (b < r.n) r[b] += 2;
-        }
+    count_distances(in.vector<const float>(0), in.vector<const float>(1), out.vector<int64_t>(0));
 }
 
 PLAIN(group_means_scattered) {

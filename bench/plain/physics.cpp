@@ -109,15 +109,7 @@ PLAIN(lennard_jones_energy) {
 }
 
 PLAIN(radial_distribution) {
-    const floats x = in.vector<const float>(0), y = in.vector<const float>(1);
-    const auto r = out.vector<int32_t>(0);
-    std::fill_n(r.data, r.n, 0);
-    r[0] = x.n; // each with itself
-    for (long i = 0; i < x.n; ++i)
-        for (long j = i + 1; j < x.n; ++j) {
-            const long b = std::hypot(x[i] - x[j], y[i] - y[j]);
-            if (b < r.n) r[b] += 2;
-        }
+    count_distances(in.vector<const float>(0), in.vector<const float>(1), out.vector<int32_t>(0));
 }
 
 PLAIN(coulomb_grid) {

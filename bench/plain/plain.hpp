@@ -78,6 +78,25 @@ template <class F> void on_torus(long rows, long cols, F f) {
     }
 }
 
+// Loops of two programs each, whose counts are of different types.
+template <class T> void count_values(vector_view<const float> x, vector_view<T> r) {
+    std::fill_n(r.data, r.n, 0);
+    for (long i = 0; i < x.n; ++i) {
+        const long b = std::floor(x[i]);
+        if (b >= 0 && b < r.n) ++r[b];
+    }
+}
+
+template <class T> void count_distances(vector_view<const float> x, vector_view<const float> y, vector_view<T> r) {
+    std::fill_n(r.data, r.n, 0);
+    r[0] = x.n; // each with itself
+    for (long i = 0; i < x.n; ++i)
+        for (long j = i + 1; j < x.n; ++j) {
+            const long b = std::hypot(x[i] - x[j], y[i] - y[j]);
+            if (b < r.n) r[b] += 2;
+        }
+}
+
 #define PLAIN(name)                                                    \
     static void name(arrays in, arrays out);                           \
     extern "C" void plain_##name(const array *in, const array *out) {  \

@@ -208,13 +208,7 @@ PLAIN(crossings) {
 }
 
 PLAIN(histogram_of_values) {
-    const auto x = in.vector<const float>(0);
-    const auto r = out.vector<int32_t>(0);
-    std::fill_n(r.data, r.n, 0);
-    for (long i = 0; i < x.n; ++i) {
-        const long b = std::floor(x[i]);
-        if (b >= 0 && b < r.n) ++r[b];
-    }
+    count_values(in.vector<const float>(0), out.vector<int32_t>(0));
 }
 
 PLAIN(empirical_distribution) {

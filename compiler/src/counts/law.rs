@@ -9,6 +9,7 @@ use super::{Counts, Size, asked, launched, structure};
 use crate::core::{Function, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use std::iter::once;
 
 /// The sizes of all extents, in turn.
 pub const EXTENTS: [i64; 3] = [64, 1024, 16384];
@@ -128,12 +129,10 @@ fn asks_bits(f: &Function, n: NodeId) -> bool {
 
 /// Returns the greatest ratios of operations and of loads that a function may have, and why.
 fn limits(source: &Function, fused: &Function) -> ([f64; 2], Vec<&'static Allowed>) {
-    let is = |source: &Function, fused: &Function, allowed: &Allowed| (allowed.is)(source, fused);
-    let in_steps = |allowed: &Allowed| {
-        let steps = fused.steps.iter().any(|step| is(source, step, allowed));
-        steps || is(source, fused, allowed)
+    let in_any = |allowed: &Allowed| {
+        once(fused).chain(fused.steps.iter().map(|s| &**s)).any(|f| (allowed.is)(source, f))
     };
-    let found: Vec<&Allowed> = ALLOWED.iter().filter(|allowed| in_steps(allowed)).collect();
+    let found: Vec<&Allowed> = ALLOWED.iter().filter(|allowed| in_any(allowed)).collect();
     let most = |of: fn(&Allowed) -> f64| found.iter().map(|allowed| of(allowed)).fold(MOST, f64::max);
     ([most(|allowed| allowed.operations), most(|allowed| allowed.loads)], found)
 }

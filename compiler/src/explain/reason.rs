@@ -5,7 +5,7 @@ use crate::core::{Graph, NodeId, Op, Var, kept_records};
 use crate::loc::Loc;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::item_loops::KnownLoops;
-use crate::schedule::groups::{self, FusedGroup};
+use crate::schedule::groups::{self, FusedGroup, items};
 use rustc_hash::FxHashSet as HashSet;
 
 /// Returns the reason why a fused group is not part of an earlier one; `no_chain` is why it is no chain of
@@ -62,21 +62,21 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain:
 }
 
 /// The most nodes of an element in which reads are looked for, so that reports take linear time.
-const MOST_NODES: usize = 500;
+const MAX_NODES: usize = 500;
 
 /// Returns how far from its own index an element of a group reads a stored array at most; `None` if it reads
 /// it elsewhere, or has very many operations.
 fn reads(g: &Graph, p: &FusedGroup, stored: NodeId) -> Option<i64> {
     let mut most = None;
     for it in &p.items {
-        let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+        let array = items::array(g, it);
         let Op::Generate(_, lambda) = g.op(array) else { return None };
         let (mut stack, mut seen) = (vec![lambda.body], HashSet::default());
         while let Some(n) = stack.pop() {
             if g.is_closed(n) || !seen.insert(n) {
                 continue;
             }
-            if seen.len() > MOST_NODES {
+            if seen.len() > MAX_NODES {
                 return None;
             }
             stack.extend(g.op(n).operands().chain(g.op(n).lambda().map(|l| l.body)));

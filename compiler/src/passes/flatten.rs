@@ -157,10 +157,10 @@ fn generated(g: &mut Graph, extents: Vec<NodeId>, index: &[Axis], element: NodeI
     g.add(Op::Generate(extents, lambda))
 }
 
-/// Stores the elements of a reduction that depends on no index, if they contain reductions.
+/// Stores the elements of a reduction that depends on no index, or those that go to destinations, if they contain
+/// reductions.
 fn reduced(g: &mut Graph, op: Op) -> Op {
-    let is_at_destinations = matches!(op, Op::Put { .. } | Op::Bins { .. });
-    if !(op.is_reduction() || is_at_destinations) || op.operands().any(|o| !g.is_closed(o)) {
+    if op.operands().any(|o| !g.is_closed(o)) {
         return op;
     }
     let stored = |g: &mut Graph, src: NodeId| match elements_have_loops(g, src) {

@@ -49,7 +49,7 @@ use crate::scalar::Lit;
 use alternatives::Alternative;
 use element::lower::LaunchContext;
 use facts::bins::Bins;
-use groups::{FusedGroup, Item};
+use groups::{FusedGroup, Item, items};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, finish_all};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub use scheduler::Scope;
@@ -323,7 +323,7 @@ impl Scheduler<'_> {
         let of_item = |it: &Item| {
             let stored = groups::is_store(g, it);
             let place = if stored { Some(self.destination(it)) } else { self.places.get(&it.node).copied() };
-            let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+            let array = items::array(g, it);
             let element = g.op(array).lambda().filter(|_| stored).and_then(|l| line(l.body));
             Some((place?, element.or_else(|| line(it.node)).unwrap_or_default()))
         };

@@ -84,9 +84,6 @@ impl<'k> Groups<'k> {
 
     /// Returns the access of the lowest thread that this thread has not seen.
     fn first_unseen(&self, clocks: &Clocks, thread: u32) -> Option<Access<'k>> {
-        if self.0.is_empty() {
-            return None;
-        }
         // the last one of a thread stands behind its earlier ones
         let unseen = self.0.iter().rev().filter_map(|g| match g.unseen(clocks, thread) {
             0 => None,
@@ -97,9 +94,6 @@ impl<'k> Groups<'k> {
 
     /// Returns the access of the lowest thread through another memory.
     fn through_other(&self, through: Target) -> Option<Access<'k>> {
-        if self.0.iter().all(|g| g.first.through == through) {
-            return None;
-        }
         let other = self.0.iter().filter(|g| g.first.through != through);
         other.map(|g| g.access(g.lanes.trailing_zeros() as usize)).min_by_key(|a| a.epoch.thread)
     }

@@ -9,11 +9,11 @@ pub mod stored_columns;
 
 use super::facts::along::Along;
 use super::facts::scans::Scan;
-use super::groups::items::Item;
+use super::groups::items::{self, Item};
 use super::groups::{self, FusedGroup};
 use super::kernels::KernelVariants;
 use super::scheduler::{Refusal, Scheduler};
-use crate::core::{Function, Graph, NodeId, Op};
+use crate::core::{Function, Graph, NodeId};
 use crate::error::Result;
 use crate::plan::{Launch, Step};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -58,10 +58,7 @@ pub(super) fn last_readers(
 /// stores, as the parts of scans and sorts, bins and elements at destinations, and what the latter replace, which stands
 /// at other indices than those that compute it.
 pub(super) fn plain_until(g: &Graph, groups: &[FusedGroup]) -> Vec<usize> {
-    let is_apart = |it: &Item| match g.op(it.node) {
-        Op::Materialize(x) => it.into.is_some() || g.op(*x).is_stored_apart(),
-        op => it.into.is_some() || op.is_stored_apart(),
-    };
+    let is_apart = |it: &Item| it.into.is_some() || g.op(items::array(g, it)).is_stored_apart();
     let is_plain = |fused: &FusedGroup| !fused.items.iter().any(is_apart);
     let mut until: Vec<usize> = (0..groups.len()).collect();
     for (i, _) in groups.iter().enumerate().rev().filter(|(_, fused)| is_plain(fused)) {

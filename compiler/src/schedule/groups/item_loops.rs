@@ -88,7 +88,7 @@ enum Kind {
 impl ItemLoops {
     /// Returns the loops of an item that is a stored array.
     pub fn of(g: &Graph, it: &Item) -> ItemLoops {
-        let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+        let array = items::array(g, it);
         let plain = ItemLoops { nested: Vec::new(), kind: Kind::Plain, may_record: false };
         let (true, Op::Generate(_, lambda)) = (is_store(g, it), g.op(array)) else { return plain };
         let vars: Vec<Var> = lambda.params.iter().map(|p| p.0).collect();

@@ -21,11 +21,16 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
 
+/// Returns the array that an item stores, or else its node.
+pub fn array(g: &Graph, it: &Item) -> NodeId {
+    if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node }
+}
+
 /// Whether two items may share a group as far as what is stored apart is concerned: neither is, or both are
 /// components of one part of a scan, or elements after it in their own places, or their elements go to the same
 /// other places. Bins are alone.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
-    let array = |it: &Item| if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+    let array = |it: &Item| array(g, it);
     match (g.op(array(a)), g.op(array(b))) {
         (Op::Place { at: a, .. }, Op::Place { at: b, .. }) if a != b || !is_index(g, *a) => a == b,
         (Op::Place { at, .. }, Op::Scan { .. }) | (Op::Scan { .. }, Op::Place { at, .. })
@@ -62,7 +67,7 @@ pub fn has_reductions(g: &Graph, it: &Item) -> bool {
 
 /// Returns what is in the item's elements, if these depend on their indices.
 fn inside(g: &Graph, it: &Item) -> Option<Inside> {
-    let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+    let array = array(g, it);
     let body = g.op(array).lambda()?.body;
     (!g.is_closed(body)).then(|| g.node(body).inside)
 }
