@@ -14,7 +14,7 @@ pub(super) const CONSTRUCTS: Constructs<MExp<f32>> = &[
     ("slice", |p| p.a.padded([1, 1], [1, 1], Boundary::Clamp).slice(1, p.x.len() + 1, 0, p.x.len())),
     ("slice_rows", |p| p.a.padded([1, 0], [0, 0], Boundary::Mirror).slice_rows(0, p.x.len())),
     ("slice_rows_by", |p| {
-        p.a.padded([0, p.extra()], [0, 0], Boundary::Wrap).slice_rows_by(0, p.x.len() * 2 - 1, 2)
+        p.a.padded([0, p.extra()], [0, 0], Boundary::Constant(0.5)).slice_rows_by(0, p.x.len() * 2 - 1, 2)
     }),
     ("slice_cols", |p| p.a.padded([0, 0], [1, 0], Boundary::Mirror).slice_cols(0, p.x.len())),
     ("slice_cols_by", |p| {
