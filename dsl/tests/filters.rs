@@ -36,6 +36,17 @@ fn filters_and_partitions_keep_the_order() {
     }
 }
 
+/// A scalar that leaves a record leaves it for a kept element, whose index is its own.
+#[test]
+fn records_of_scalars_name_kept_elements() {
+    let f = lower(["x", "k"], "r", |x: VExp<i64>, k: SExp<i64>| {
+        x.filter(|v| v.gt(0)).map(|v| v * (10 / k)).filled(0)
+    });
+    let record = recorded(&f, &[vector(&[-1i64, -3, 2]), common::scalar(0i64)]);
+    assert!(record.contains("element 0"), "{record}");
+    everywhere(&f, &[vector(&[-1i64, -3, 2]), common::scalar(5i64)]);
+}
+
 #[test]
 fn filters_go_on_from_tile_to_tile() {
     let f = |x: VExp<f32>, bound: SExp<f32>| {

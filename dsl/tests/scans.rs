@@ -157,8 +157,41 @@ fn records_and_refusals() {
     let begun: Vec<i64> = (0..15).map(|i| if i == 12 { 2 } else { 1 }).collect();
     everywhere(&g, &[vector(&begun)]);
     let error = refused(["m"], |m: MExp<f32>| m.map_rows(|r| r.scan(0.0, |a, b| a + b).max()));
-    assert!(error.to_string().contains("a scan inside of a closure"), "{error}");
+    assert!(error.to_string().contains("inside of a closure: each element would have its own"), "{error}");
     assert!(error.to_string().contains("scans.rs"), "{error}");
+}
+
+#[derive(Clone, Copy, Record)]
+#[record(crate = arraygpu_dsl)]
+struct Wide {
+    w: [f64; 33],
+}
+
+/// What a thread keeps of an element that is scanned has a limit.
+#[test]
+fn wide_elements_are_refused() {
+    let f = |x: VExp<f64>| {
+        let zero = Wide { w: [0.0; 33] };
+        let sum =
+            |a: SExp<Wide>, b: SExp<Wide>| WideFields { w: std::array::from_fn(|i| a.w[i] + b.w[i]) }.pack();
+        x.map(|v| WideFields { w: [v; 33] }.pack()).scan(zero, sum).map(|r| r.w[0])
+    };
+    let error = refused(["x"], f).to_string();
+    assert!(error.contains("E0313") && error.contains("an element has 264 bytes"), "{error}");
+}
+
+/// Counts are sums of bits, which few elements make in 32 bits; an operator that only looks like a sum is itself.
+#[test]
+fn operators_that_look_like_sums() {
+    let x = numbers(300);
+    let f = lower(["x", "on"], ["chosen", "masked", "swapped"], |x: VExp<f32>, on: SExp<bool>| {
+        let bits = x.map(|v| cond(v.gt(0.0), 1i64, 0));
+        let chosen = bits.scan(0, |a, b| a + cond(on, b, 0));
+        (chosen, bits.scan(0, |a, b| a + (b & -2)), bits.scan(0, |a, b| b + a))
+    });
+    for on in [false, true] {
+        everywhere(&f, &[vector(&x), common::scalar(on)]);
+    }
 }
 
 /// More tiles than a group has, on a simulated GPU: maps of u32 compose exactly, so that a loop gives every bit. Longer

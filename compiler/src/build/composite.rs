@@ -120,6 +120,18 @@ impl Composite {
         )
     }
 
+    /// Whether it is a scan, of whole vectors, along an axis or of segments.
+    fn is_scan(self) -> bool {
+        self.along().is_some()
+            || matches!(
+                self,
+                Composite::Scan
+                    | Composite::ScanExclusive
+                    | Composite::SegmentedScan
+                    | Composite::SegmentedScanExclusive
+            )
+    }
+
     /// What is refused inside of a closure.
     fn apart(self) -> Apart {
         match self {
@@ -155,6 +167,10 @@ impl Composite {
             )
     }
 }
+
+/// The most bytes of an element of a scan. For each of them a thread of a CPU has 3,088 bytes on its stack, and a block
+/// of a GPU 128 bytes of shared memory.
+const MAX_SCANNED: usize = 256;
 
 /// The operands of a composite, and its operator.
 #[derive(Clone, Copy, Debug)]
@@ -305,6 +321,13 @@ impl Builder {
             }
         };
         if fits && of.operator.is_some() == which.takes_operator() {
+            let bytes: usize = types[..k].iter().map(|t| t.elem.size()).sum();
+            if which.is_scan() && bytes > MAX_SCANNED {
+                let name = which.name();
+                let message =
+                    format!("{name}: an element has {bytes} bytes, and at most {MAX_SCANNED} are scanned");
+                return Err(Error::limit("E0313", message).at(self.loc.first()));
+            }
             return Ok(());
         }
         let types: Vec<String> = types.iter().map(ToString::to_string).collect();

@@ -1,7 +1,7 @@
 //! Operations on scalars, in short.
 
 use super::simplify::simplify;
-use super::{Graph, NodeId, Op};
+use super::{Graph, Lambda, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// Returns the node of an operation on two values.
@@ -13,6 +13,17 @@ pub fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
 pub fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
     let n = g.lit(Lit::i64(n));
     binary(g, op, a, n)
+}
+
+/// Returns whether an operator is the sum of its two operands, which are integers.
+pub fn is_sum(g: &Graph, join: &Lambda) -> bool {
+    let is_param = |n: NodeId, k: usize| matches!(*g.op(n), Op::Var(v, _) if v == join.params[k].0);
+    match *g.op(join.body) {
+        Op::Binary(BinaryOp::Add, a, b) if join.params.len() == 2 && join.params[0].1.is_int() => {
+            is_param(a, 0) && is_param(b, 1) || is_param(a, 1) && is_param(b, 0)
+        }
+        _ => false,
+    }
 }
 
 /// Returns an i64 over a constant, rounded up; the i64 is not negative.

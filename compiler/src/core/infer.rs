@@ -1,322 +1,332 @@
 //! The type of an operation from its operands: the typing rules of core IR.
 
+mod operands;
+
 use super::bins;
 use super::{Form, Graph, Lambda, MAX_RANK, NodeId, Op, ScanPart, Type, tuples};
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use operands::{Joined, Operands, refusal, same};
 
 /// Returns the type of `op`, or what is wrong with it.
 pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
-    let scalar = |n: NodeId, what: &str| match g.ty(n) {
-        _ if matches!(g.op(n), Op::Tuple(_)) => Err(format!("{what} must be a scalar, not a tuple")),
-        t if t.is_scalar() => Ok(t.elem),
-        t => Err(format!("{what} must be a scalar, not {t}")),
-    };
-    let index = |n: NodeId, what: &str| match g.ty(n) {
-        t if t == Type::scalar(Ty::I64) => Ok(()),
-        t => Err(format!("{what} must be an i64 scalar, not {t}")),
-    };
-    let array = |n: NodeId, what: &str| match g.ty(n) {
-        t if t.rank > 0 => Ok(t),
-        t => Err(format!("{what} must be an array, not {t}")),
-    };
-    let digits = |n: NodeId| match g.ty(n) {
-        t if t == Type::vector(Ty::I32) => Ok(()),
-        t => Err(format!("the digits must be a vector of i32, not {t}")),
-    };
-    let axis = |n: NodeId, axis: u8, what: &str| match array(n, what)? {
-        t if axis < t.rank => Ok(t),
-        t => Err(format!("{what} has no axis {axis}: it is {t}")),
-    };
-    let same = |a: Ty, b: Ty, what: &str| {
-        if a == b { Ok(()) } else { Err(format!("{what} have the types {a} and {b}")) }
-    };
-    let of_elements = |l: &Lambda, types: &[Ty], what: &str| {
-        if l.params.iter().map(|p| p.1).ne(types.iter().copied()) {
-            let list = types.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
-            return Err(format!("{what}'s function must take ({list})"));
+    let t = Operands(g);
+    match op {
+        Op::Const(l) => Ok(Type::scalar(l.ty)),
+        Op::Param(i) => {
+            g.params().get(*i as usize).copied().ok_or_else(|| format!("there is no parameter {i}"))
         }
-        match g.op(l.body) {
-            Op::Tuple(_) => Ok(g.ty(l.body).elem),
-            _ => scalar(l.body, "the function's result"),
-        }
-    };
-    // the elements of an array that may have tuples
-    let elements = |n: NodeId, what: &str| {
-        array(n, what)?;
-        Ok::<_, String>(tuples::types_of_elements(g, n))
-    };
-    // the components of a tuple, or a scalar
-    let components = |n: NodeId, what: &str| match g.op(n) {
-        Op::Tuple(_) => Ok(tuples::types(g, n)),
-        _ => scalar(n, what).map(|ty| vec![ty]),
-    };
-    // a function from (T, U) to T, whose operands may be tuples; returns the type of a component of T
-    let operator = |l: &Lambda, first: &[Ty], second: &[Ty], which: u32, what: &str| {
-        if l.params.iter().map(|p| &p.1).ne(first.iter().chain(second)) {
-            let list = first.iter().chain(second).map(|t| t.name()).collect::<Vec<_>>().join(", ");
-            return Err(format!("{what}'s function must take ({list})"));
-        }
-        let result = components(l.body, "the function's result")?;
-        if result != first {
-            return Err(format!("{what}'s accumulator and its function's result differ in type"));
-        }
-        let ty = first.get(which as usize).ok_or_else(|| format!("{what} has no component {which}"))?;
-        Ok(Type::scalar(*ty))
-    };
-
-    Ok(match op {
-        Op::Const(l) => Type::scalar(l.ty),
-        Op::Param(i) => *g.params().get(*i as usize).ok_or_else(|| format!("there is no parameter {i}"))?,
-        Op::Var(_, ty) => Type::scalar(*ty),
-        Op::Turn | Op::Checked => Type::scalar(Ty::I64),
-        Op::Unary(op, a) => {
-            let ty = scalar(*a, "the operand")?;
-            if !op.accepts(ty) {
-                return Err(refusal(op.name(), ty, |ty| op.accepts(ty)));
-            }
-            Type::scalar(op.result(ty))
-        }
-        Op::Binary(op, a, b) => {
-            let ty = scalar(*a, "the operand")?;
-            let other = scalar(*b, "the operand")?;
-            if other != ty {
-                return Err(format!("the operands of {op} have the types {ty} and {other}"));
-            }
-            if !op.accepts(ty) {
-                return Err(refusal(op.name(), ty, |ty| op.accepts(ty)));
-            }
-            Type::scalar(op.result(ty))
-        }
-        Op::MulAdd(a, b, c) => {
-            let ty = scalar(*a, "the operand")?;
-            same(ty, scalar(*b, "the operand")?, "the factors of mul_add")?;
-            same(ty, scalar(*c, "the operand")?, "the operands of mul_add")?;
-            if ty == Ty::Bool {
-                return Err("mul_add does not take bool".into());
-            }
-            Type::scalar(ty)
-        }
-        Op::Select(c, a, b) => {
-            same(scalar(*c, "the condition")?, Ty::Bool, "bool and the condition")?;
-            let ty = scalar(*a, "the arm")?;
-            same(ty, scalar(*b, "the arm")?, "the arms of select")?;
-            Type::scalar(ty)
-        }
-        Op::Cast(ty, a) => scalar(*a, "the operand").map(|_| Type::scalar(*ty))?,
-        Op::Stage(a) => scalar(*a, "the operand of stage").map(Type::scalar)?,
-        Op::Len(x, a) => axis(*x, *a, "the operand of len").map(|_| Type::scalar(Ty::I64))?,
-        Op::At(x, indices) | Op::Elem(x, indices) => {
-            let ty = array(*x, "the array")?;
-            if indices.len() != usize::from(ty.rank) {
-                return Err(format!("{ty} takes {} indices, not {}", ty.rank, indices.len()));
-            }
-            indices.iter().try_for_each(|i| index(*i, "the index"))?;
-            Type::scalar(ty.elem)
-        }
-        Op::Within(i, n) => {
-            index(*i, "the index")?;
-            index(*n, "the length")?;
-            Type::scalar(Ty::Bool)
-        }
-        Op::Map(l, srcs) => {
-            if srcs.is_empty() {
-                return Err("map needs an array".into());
-            }
-            if srcs.iter().any(|s| tuples::has_tuples(g, *s)) {
-                return Err("map takes arrays of scalars".into());
-            }
-            let types = srcs.iter().map(|s| array(*s, "map's argument")).collect::<Result<Vec<_>, _>>()?;
-            let rank = types[0].rank;
-            if types.iter().any(|t| t.rank != rank) {
-                return Err("map's arguments differ in rank".into());
-            }
-            let types: Vec<Ty> = types.iter().map(|t| t.elem).collect();
-            Type { elem: of_elements(l, &types, "map")?, rank }
-        }
-        Op::Generate(extents, l) => {
-            if !(1..=MAX_RANK).contains(&extents.len()) {
-                return Err(format!("generate takes 1 to {MAX_RANK} extents, not {}", extents.len()));
-            }
-            extents.iter().try_for_each(|n| index(*n, "the length"))?;
-            Type::array(of_elements(l, &vec![Ty::I64; extents.len()], "generate")?, extents.len())
-        }
-        Op::Slice { src, axis: a, start, stop, stride } => {
-            for (n, what) in [(start, "start"), (stop, "stop"), (stride, "stride")] {
-                index(*n, what)?;
-            }
-            axis(*src, *a, "the operand of slice")?
-        }
-        Op::Reverse(x, a) => axis(*x, *a, "the operand of reverse")?,
-        Op::Permute(x, axes) => {
-            let ty = array(*x, "the operand of permute")?;
-            let mut sorted = axes.clone();
-            sorted.sort_unstable();
-            if sorted.iter().copied().ne(0..ty.rank) {
-                return Err(format!("{axes:?} is no order of the axes of {ty}"));
-            }
-            ty
-        }
-        Op::Pick { src, axis: a, index: i } => {
-            index(*i, "the index")?;
-            let ty = axis(*src, *a, "the operand of pick")?;
-            if ty.rank == 1 {
-                return Err("pick takes a matrix or more".into());
-            }
-            Type { rank: ty.rank - 1, ..ty }
-        }
-        Op::Spread { src, axis, n } => {
-            index(*n, "the length")?;
-            let ty = array(*src, "the operand of spread")?;
-            if *axis > ty.rank || usize::from(ty.rank) == MAX_RANK {
-                return Err(format!("{ty} cannot get a new axis {axis}"));
-            }
-            Type { rank: ty.rank + 1, ..ty }
-        }
-        Op::Materialize(x) => array(*x, "the operand")?,
-        Op::Iota(n) => index(*n, "the length").map(|_| Type::vector(Ty::I64))?,
-        Op::Fill(n, v) => {
-            index(*n, "the length")?;
-            Type::vector(scalar(*v, "the value")?)
-        }
-        Op::Tuple(all) => {
-            if all.is_empty() {
-                return Err("a tuple has some components".into());
-            }
-            all.iter().try_for_each(|c| scalar(*c, "the component of a tuple").map(|_| ()))?;
-            Type::scalar(g.ty(all[0]).elem)
-        }
+        Op::Var(_, ty) => Ok(Type::scalar(*ty)),
+        Op::Turn | Op::Checked => Ok(Type::scalar(Ty::I64)),
+        Op::Unary(op, a) => t.unary(*op, *a),
+        Op::Binary(op, a, b) => t.binary(*op, *a, *b),
+        Op::MulAdd(a, b, c) => t.mul_add([*a, *b, *c]),
+        Op::Select(c, a, b) => t.select(*c, [*a, *b]),
+        Op::Cast(ty, a) => t.scalar(*a, "the operand").map(|_| Type::scalar(*ty)),
+        Op::Stage(a) => t.scalar(*a, "the operand of stage").map(Type::scalar),
+        Op::Len(x, axis) => t.axis(*x, *axis, "the operand of len").map(|_| Type::scalar(Ty::I64)),
+        Op::At(x, indices) | Op::Elem(x, indices) => t.element(*x, indices),
+        Op::Within(i, n) => t.within(*i, *n),
+        Op::Map(f, srcs) => t.map(f, srcs),
+        Op::Generate(extents, f) => t.generate(extents, f),
+        Op::Slice { src, axis, start, stop, stride } => t.slice((*src, *axis), [*start, *stop, *stride]),
+        Op::Reverse(x, axis) => t.axis(*x, *axis, "the operand of reverse"),
+        Op::Permute(x, axes) => t.permute(*x, axes),
+        Op::Pick { src, axis, index } => t.pick((*src, *axis), *index),
+        Op::Spread { src, axis, n } => t.spread((*src, *axis), *n),
+        Op::Materialize(x) => t.array(*x, "the operand"),
+        Op::Iota(n) => t.index(*n, "the length").map(|()| Type::vector(Ty::I64)),
+        Op::Fill(n, v) => t.fill(*n, *v),
+        Op::Tuple(all) => t.tuple(all),
         Op::Reduce { join, init, src, which } | Op::ReduceOrdered { join, init, src, which } => {
-            let types = elements(*src, "the operand of reduce")?;
-            if types != components(*init, "the initial value")? {
-                return Err("initial value and elements differ in type".into());
-            }
-            operator(join, &types, &types, *which, "reduce")?
+            t.reduce((join, *which), *init, *src)
         }
-        Op::Scan { part, join, init, src, which } => {
-            let types = elements(*src, "the operand of scan")?;
-            if g.ty(*src).rank != 1 {
-                return Err(format!("scan takes a vector, not {}", g.ty(*src)));
-            }
-            match part {
-                ScanPart::Totals => index(*init, "the number of tiles")?,
-                ScanPart::Tiles if elements(*init, "what stands before tiles")? == types => {}
-                ScanPart::Whole | ScanPart::Before if components(*init, "the initial value")? == types => {}
-                _ => return Err("initial value and elements differ in type".into()),
-            }
-            Type::vector(operator(join, &types, &types, *which, "scan")?.elem)
-        }
-        Op::Argsort(x) => match g.ty(*x) {
-            t if t.rank == 1 && !tuples::has_tuples(g, *x) => Type::vector(Ty::I64),
-            t => return Err(format!("argsort takes a vector of scalars, not {t}")),
-        },
-        Op::Place { at, src } => {
-            same(array(*at, "the places")?.elem, Ty::I64, "places and indices")?;
-            match (g.ty(*at).rank, g.ty(*src)) {
-                (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => t,
-                (_, t) => return Err(format!("place takes vectors, not {t}")),
-            }
-        }
-        Op::Bins { op, parts, count, at, src } => {
-            index(*parts, "the number of parts")?;
-            index(*count, "the number of bins")?;
-            same(array(*at, "the destinations")?.elem, Ty::I64, "destinations and indices")?;
-            match (g.ty(*at).rank, g.ty(*src)) {
-                (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => {
-                    if !bins::is_joined(*op, t.elem) {
-                        return Err(format!("bins do not join {} by {op}", t.elem));
-                    }
-                    Type::array(t.elem, 2)
-                }
-                (_, t) => return Err(format!("bins take vectors, not {t}")),
-            }
-        }
-        Op::Put { at, src, base, after } => {
-            same(array(*at, "the destinations")?.elem, Ty::I64, "destinations and indices")?;
-            same(array(*after, "the test")?.elem, Ty::Bool, "a test and truth values")?;
-            let vectors = [at, src, base, after].iter().all(|x| g.ty(**x).rank == 1);
-            if !vectors || tuples::has_tuples(g, *src) || tuples::has_tuples(g, *base) {
-                return Err("put takes vectors of scalars".into());
-            }
-            same(g.ty(*src).elem, g.ty(*base).elem, "elements and those that they replace")?;
-            g.ty(*src)
-        }
-        Op::DigitCounts { count, tiles, digits: list } => {
-            index(*count, "the number of counters")?;
-            index(*tiles, "the number of tiles")?;
-            digits(*list)?;
-            Type::vector(Ty::I32)
-        }
-        Op::ByDigit { tiles, digits: list, begins, src } => {
-            index(*tiles, "the number of tiles")?;
-            digits(*list)?;
-            same(array(*begins, "the places")?.elem, Ty::I64, "places and indices")?;
-            match (g.ty(*begins).rank, g.ty(*src)) {
-                (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => t,
-                (_, t) => return Err(format!("by_digit takes vectors, not {t}")),
-            }
-        }
-        Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
-            let ty = scalar(*init, "the initial value")?;
-            let (a, b) = (array(*a, "the operand of dot")?, array(*b, "the operand of dot")?);
-            if a.rank != b.rank {
-                return Err("the operands of dot differ in rank".into());
-            }
-            same(ty, a.elem, "initial value and elements")?;
-            same(ty, b.elem, "initial value and elements")?;
-            // products of halves would be rounded one by one; sums of halves accumulate in f32
-            // instead
-            if ty == Ty::Bool || ty.is_half() {
-                return Err(format!("dot does not take {ty}"));
-            }
-            Type::scalar(ty)
-        }
-        Op::SquaredDeviations { init, src } => {
-            let ty = scalar(*init, "the initial value")?;
-            same(ty, array(*src, "the operand of squared_deviations")?.elem, "initial value and elements")?;
-            if !matches!(ty, Ty::F32 | Ty::F64) {
-                return Err(format!("squared_deviations does not take {ty}"));
-            }
-            Type::scalar(ty)
-        }
-        Op::Fold { step, init, src, which } => {
-            let types = elements(*src, "the operand of fold")?;
-            operator(step, &components(*init, "the initial value")?, &types, *which, "fold")?
-        }
-        Op::Loop { step, which, count, init } => {
-            index(*count, "the number of steps")?;
-            let states = init.iter().map(|n| scalar(*n, "the state")).collect::<Result<Vec<_>, _>>()?;
-            let takes: Vec<Ty> = [Ty::I64].into_iter().chain(states.iter().copied()).collect();
-            of_elements(step, &takes, "loop")?;
-            let Op::Tuple(all) = g.op(step.body) else {
-                return Err("the loop's function must give a tuple".into());
-            };
-            let gives = [Ty::Bool].into_iter().chain(states.iter().copied());
-            if all.iter().map(|n| g.ty(*n).elem).ne(gives) {
-                return Err("the loop's function must give a condition and the next states".into());
-            }
-            match *which as usize {
-                w if w < states.len() => Type::scalar(states[w]),
-                w if w == states.len() => Type::scalar(Ty::I64),
-                w => return Err(format!("there is no state {w}")),
-            }
-        }
-        Op::Iterate { which, form, count, args, .. } => {
-            index(*count, "the number of steps")?;
-            let state = args.get(*which as usize).ok_or_else(|| format!("there is no state {which}"))?;
-            let ty = array(*state, "the state")?;
-            match form {
-                Form::Each if usize::from(ty.rank) == MAX_RANK => {
-                    return Err(format!("{ty} cannot be collected along a new axis"));
-                }
-                Form::Each => Type { rank: ty.rank + 1, ..ty },
-                Form::Last | Form::Until(_) => ty,
-            }
-        }
-    })
+        Op::Scan { part, join, init, src, which } => t.scan(part, (join, *which), *init, *src),
+        Op::Argsort(x) => t.argsort(*x),
+        Op::Place { at, src } => t.moved("place", (*at, "the places"), *src, "places and indices"),
+        Op::Bins { op, parts, count, at, src } => t.bins(*op, [*parts, *count], *at, *src),
+        Op::Put { at, src, base, after } => t.put(*at, [*src, *base], *after),
+        Op::DigitCounts { count, tiles, digits } => t.digit_counts([*count, *tiles], *digits),
+        Op::ByDigit { tiles, digits, begins, src } => t.by_digit(*tiles, *digits, *begins, *src),
+        Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => t.dot(*init, [*a, *b]),
+        Op::SquaredDeviations { init, src } => t.squared_deviations(*init, *src),
+        Op::Fold { step, init, src, which } => t.fold((step, *which), *init, *src),
+        Op::Loop { step, which, count, init } => t.loop_of(step, *which, *count, init),
+        Op::Iterate { which, form, count, args, .. } => t.iterate(*which, form, *count, args),
+    }
 }
 
-/// Returns the message for an operator that does not accept a type, with the types that it accepts.
-fn refusal(op: &str, ty: Ty, accepts: impl Fn(Ty) -> bool) -> String {
-    let takes: Vec<&str> = Ty::ALL.into_iter().filter(|ty| accepts(*ty)).map(Ty::name).collect();
-    format!("{op} does not take {ty}: it takes {}", takes.join(", "))
+/// The rules of scalars.
+impl Operands<'_> {
+    fn unary(&self, op: UnaryOp, a: NodeId) -> Result<Type, String> {
+        let ty = self.scalar(a, "the operand")?;
+        if !op.accepts(ty) {
+            return Err(refusal(op.name(), ty, |ty| op.accepts(ty)));
+        }
+        Ok(Type::scalar(op.result(ty)))
+    }
+
+    fn binary(&self, op: BinaryOp, a: NodeId, b: NodeId) -> Result<Type, String> {
+        let ty = self.scalar(a, "the operand")?;
+        let other = self.scalar(b, "the operand")?;
+        if other != ty {
+            return Err(format!("the operands of {op} have the types {ty} and {other}"));
+        }
+        if !op.accepts(ty) {
+            return Err(refusal(op.name(), ty, |ty| op.accepts(ty)));
+        }
+        Ok(Type::scalar(op.result(ty)))
+    }
+
+    fn mul_add(&self, [a, b, c]: [NodeId; 3]) -> Result<Type, String> {
+        let ty = self.scalar(a, "the operand")?;
+        same(ty, self.scalar(b, "the operand")?, "the factors of mul_add")?;
+        same(ty, self.scalar(c, "the operand")?, "the operands of mul_add")?;
+        if ty == Ty::Bool {
+            return Err("mul_add does not take bool".into());
+        }
+        Ok(Type::scalar(ty))
+    }
+
+    fn select(&self, c: NodeId, [a, b]: [NodeId; 2]) -> Result<Type, String> {
+        same(self.scalar(c, "the condition")?, Ty::Bool, "bool and the condition")?;
+        let ty = self.scalar(a, "the arm")?;
+        same(ty, self.scalar(b, "the arm")?, "the arms of select")?;
+        Ok(Type::scalar(ty))
+    }
+
+    fn element(&self, x: NodeId, indices: &[NodeId]) -> Result<Type, String> {
+        let ty = self.array(x, "the array")?;
+        if indices.len() != usize::from(ty.rank) {
+            return Err(format!("{ty} takes {} indices, not {}", ty.rank, indices.len()));
+        }
+        indices.iter().try_for_each(|i| self.index(*i, "the index"))?;
+        Ok(Type::scalar(ty.elem))
+    }
+
+    fn within(&self, i: NodeId, n: NodeId) -> Result<Type, String> {
+        self.index(i, "the index")?;
+        self.index(n, "the length")?;
+        Ok(Type::scalar(Ty::Bool))
+    }
+
+    fn tuple(&self, all: &[NodeId]) -> Result<Type, String> {
+        let Some(first) = all.first() else { return Err("a tuple has some components".into()) };
+        all.iter().try_for_each(|c| self.scalar(*c, "the component of a tuple").map(|_| ()))?;
+        Ok(Type::scalar(self.0.ty(*first).elem))
+    }
+
+    fn loop_of(&self, step: &Lambda, which: u32, count: NodeId, init: &[NodeId]) -> Result<Type, String> {
+        self.index(count, "the number of steps")?;
+        let states = init.iter().map(|n| self.scalar(*n, "the state")).collect::<Result<Vec<_>, _>>()?;
+        let takes: Vec<Ty> = [Ty::I64].into_iter().chain(states.iter().copied()).collect();
+        self.result(step, &takes, "loop")?;
+        let Op::Tuple(all) = self.0.op(step.body) else {
+            return Err("the loop's function must give a tuple".into());
+        };
+        let gives = [Ty::Bool].into_iter().chain(states.iter().copied());
+        if all.iter().map(|n| self.0.ty(*n).elem).ne(gives) {
+            return Err("the loop's function must give a condition and the next states".into());
+        }
+        match which as usize {
+            w if w < states.len() => Ok(Type::scalar(states[w])),
+            w if w == states.len() => Ok(Type::scalar(Ty::I64)),
+            w => Err(format!("there is no state {w}")),
+        }
+    }
+}
+
+/// The rules of arrays.
+impl Operands<'_> {
+    fn map(&self, f: &Lambda, srcs: &[NodeId]) -> Result<Type, String> {
+        if srcs.is_empty() {
+            return Err("map needs an array".into());
+        }
+        if srcs.iter().any(|s| tuples::has_tuples(self.0, *s)) {
+            return Err("map takes arrays of scalars".into());
+        }
+        let types = srcs.iter().map(|s| self.array(*s, "map's argument")).collect::<Result<Vec<_>, _>>()?;
+        let rank = types[0].rank;
+        if types.iter().any(|t| t.rank != rank) {
+            return Err("map's arguments differ in rank".into());
+        }
+        let types: Vec<Ty> = types.iter().map(|t| t.elem).collect();
+        Ok(Type { elem: self.result(f, &types, "map")?, rank })
+    }
+
+    fn generate(&self, extents: &[NodeId], f: &Lambda) -> Result<Type, String> {
+        if !(1..=MAX_RANK).contains(&extents.len()) {
+            return Err(format!("generate takes 1 to {MAX_RANK} extents, not {}", extents.len()));
+        }
+        extents.iter().try_for_each(|n| self.index(*n, "the length"))?;
+        Ok(Type::array(self.result(f, &vec![Ty::I64; extents.len()], "generate")?, extents.len()))
+    }
+
+    fn slice(&self, (src, axis): (NodeId, u8), [start, stop, stride]: [NodeId; 3]) -> Result<Type, String> {
+        for (n, what) in [(start, "start"), (stop, "stop"), (stride, "stride")] {
+            self.index(n, what)?;
+        }
+        self.axis(src, axis, "the operand of slice")
+    }
+
+    fn permute(&self, x: NodeId, axes: &[u8]) -> Result<Type, String> {
+        let ty = self.array(x, "the operand of permute")?;
+        let mut sorted = axes.to_vec();
+        sorted.sort_unstable();
+        if sorted.iter().copied().ne(0..ty.rank) {
+            return Err(format!("{axes:?} is no order of the axes of {ty}"));
+        }
+        Ok(ty)
+    }
+
+    fn pick(&self, (src, axis): (NodeId, u8), index: NodeId) -> Result<Type, String> {
+        self.index(index, "the index")?;
+        let ty = self.axis(src, axis, "the operand of pick")?;
+        if ty.rank == 1 {
+            return Err("pick takes a matrix or more".into());
+        }
+        Ok(Type { rank: ty.rank - 1, ..ty })
+    }
+
+    fn spread(&self, (src, axis): (NodeId, u8), n: NodeId) -> Result<Type, String> {
+        self.index(n, "the length")?;
+        let ty = self.array(src, "the operand of spread")?;
+        if axis > ty.rank || usize::from(ty.rank) == MAX_RANK {
+            return Err(format!("{ty} cannot get a new axis {axis}"));
+        }
+        Ok(Type { rank: ty.rank + 1, ..ty })
+    }
+
+    fn fill(&self, n: NodeId, v: NodeId) -> Result<Type, String> {
+        self.index(n, "the length")?;
+        Ok(Type::vector(self.scalar(v, "the value")?))
+    }
+
+    fn iterate(&self, which: u32, form: &Form, count: NodeId, args: &[NodeId]) -> Result<Type, String> {
+        self.index(count, "the number of steps")?;
+        let state = args.get(which as usize).ok_or_else(|| format!("there is no state {which}"))?;
+        let ty = self.array(*state, "the state")?;
+        match form {
+            Form::Each if usize::from(ty.rank) == MAX_RANK => {
+                Err(format!("{ty} cannot be collected along a new axis"))
+            }
+            Form::Each => Ok(Type { rank: ty.rank + 1, ..ty }),
+            Form::Last | Form::Until(_) => Ok(ty),
+        }
+    }
+}
+
+/// The rules of reductions, and of scans.
+impl Operands<'_> {
+    fn reduce(&self, join: Joined, init: NodeId, src: NodeId) -> Result<Type, String> {
+        let types = self.elements(src, "the operand of reduce")?;
+        if types != self.components(init, "the initial value")? {
+            return Err("initial value and elements differ in type".into());
+        }
+        self.operator(join, &types, &types, "reduce")
+    }
+
+    fn scan(&self, part: &ScanPart, join: Joined, init: NodeId, src: NodeId) -> Result<Type, String> {
+        let types = self.elements(src, "the operand of scan")?;
+        if self.0.ty(src).rank != 1 {
+            return Err(format!("scan takes a vector, not {}", self.0.ty(src)));
+        }
+        match part {
+            ScanPart::Totals => self.index(init, "the number of tiles")?,
+            ScanPart::Tiles if self.elements(init, "what stands before tiles")? == types => {}
+            ScanPart::Whole | ScanPart::Before if self.components(init, "the initial value")? == types => {}
+            _ => return Err("initial value and elements differ in type".into()),
+        }
+        Ok(Type::vector(self.operator(join, &types, &types, "scan")?.elem))
+    }
+
+    fn dot(&self, init: NodeId, [a, b]: [NodeId; 2]) -> Result<Type, String> {
+        let ty = self.scalar(init, "the initial value")?;
+        let [a, b] = [self.array(a, "the operand of dot")?, self.array(b, "the operand of dot")?];
+        if a.rank != b.rank {
+            return Err("the operands of dot differ in rank".into());
+        }
+        same(ty, a.elem, "initial value and elements")?;
+        same(ty, b.elem, "initial value and elements")?;
+        // products of halves would be rounded one by one; sums of halves accumulate in f32 instead
+        if ty == Ty::Bool || ty.is_half() {
+            return Err(format!("dot does not take {ty}"));
+        }
+        Ok(Type::scalar(ty))
+    }
+
+    fn squared_deviations(&self, init: NodeId, src: NodeId) -> Result<Type, String> {
+        let ty = self.scalar(init, "the initial value")?;
+        same(ty, self.array(src, "the operand of squared_deviations")?.elem, "initial value and elements")?;
+        if !matches!(ty, Ty::F32 | Ty::F64) {
+            return Err(format!("squared_deviations does not take {ty}"));
+        }
+        Ok(Type::scalar(ty))
+    }
+
+    fn fold(&self, step: Joined, init: NodeId, src: NodeId) -> Result<Type, String> {
+        let types = self.elements(src, "the operand of fold")?;
+        self.operator(step, &self.components(init, "the initial value")?, &types, "fold")
+    }
+}
+
+/// The rules of sorts and of what goes to destinations.
+impl Operands<'_> {
+    fn argsort(&self, x: NodeId) -> Result<Type, String> {
+        match self.0.ty(x) {
+            t if t.rank == 1 && !tuples::has_tuples(self.0, x) => Ok(Type::vector(Ty::I64)),
+            t => Err(format!("argsort takes a vector of scalars, not {t}")),
+        }
+    }
+
+    /// A vector of scalars whose elements go to these places.
+    fn moved(&self, word: &str, (at, what): (NodeId, &str), src: NodeId, both: &str) -> Result<Type, String> {
+        let at = self.indices(at, what, both)?;
+        match (at.rank, self.0.ty(src)) {
+            (1, t) if t.rank == 1 && !tuples::has_tuples(self.0, src) => Ok(t),
+            (_, t) => Err(format!("{word} takes vectors, not {t}")),
+        }
+    }
+
+    fn bins(
+        &self,
+        op: BinaryOp,
+        [parts, count]: [NodeId; 2],
+        at: NodeId,
+        src: NodeId,
+    ) -> Result<Type, String> {
+        self.index(parts, "the number of parts")?;
+        self.index(count, "the number of bins")?;
+        let at = self.indices(at, "the destinations", "destinations and indices")?;
+        match (at.rank, self.0.ty(src)) {
+            (1, t) if t.rank == 1 && !tuples::has_tuples(self.0, src) => match bins::is_joined(op, t.elem) {
+                true => Ok(Type::array(t.elem, 2)),
+                false => Err(format!("bins do not join {} by {op}", t.elem)),
+            },
+            (_, t) => Err(format!("bins take vectors, not {t}")),
+        }
+    }
+
+    fn put(&self, at: NodeId, [src, base]: [NodeId; 2], after: NodeId) -> Result<Type, String> {
+        self.indices(at, "the destinations", "destinations and indices")?;
+        same(self.array(after, "the test")?.elem, Ty::Bool, "a test and truth values")?;
+        let vectors = [at, src, base, after].iter().all(|x| self.0.ty(*x).rank == 1);
+        if !vectors || tuples::has_tuples(self.0, src) || tuples::has_tuples(self.0, base) {
+            return Err("put takes vectors of scalars".into());
+        }
+        same(self.0.ty(src).elem, self.0.ty(base).elem, "elements and those that they replace")?;
+        Ok(self.0.ty(src))
+    }
+
+    fn digit_counts(&self, [count, tiles]: [NodeId; 2], digits: NodeId) -> Result<Type, String> {
+        self.index(count, "the number of counters")?;
+        self.index(tiles, "the number of tiles")?;
+        self.digits(digits)?;
+        Ok(Type::vector(Ty::I32))
+    }
+
+    fn by_digit(&self, tiles: NodeId, digits: NodeId, begins: NodeId, src: NodeId) -> Result<Type, String> {
+        self.index(tiles, "the number of tiles")?;
+        self.digits(digits)?;
+        self.moved("by_digit", (begins, "the places"), src, "places and indices")
+    }
 }

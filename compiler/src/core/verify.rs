@@ -238,8 +238,8 @@ pub fn stands_outside(g: &Graph, n: NodeId, what: Apart) -> Result<()> {
              or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
         }
         Apart::Scan => {
-            "a scan inside of a closure: each element would have its own; outside there are scans of whole vectors, and \
-             of the rows, columns and segments of arrays, which elements may read at an index"
+            "a scan, or a reduction of segments or by key, inside of a closure: each element would have its own; outside \
+             there are those of whole vectors, and scans of rows, columns and planes, which elements may read at an index"
         }
     };
     Err(Error::limit("E0312", message).at(g.node(n).loc.first()))

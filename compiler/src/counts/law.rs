@@ -99,8 +99,6 @@ pub struct Checked {
     pub extents: Vec<i64>,
     /// The others.
     pub skipped: Vec<(i64, Skipped)>,
-    /// The greatest ratio of operations, and that of loads.
-    pub most: [f64; 2],
     /// What breaks the law.
     pub excess: Option<String>,
 }
@@ -172,7 +170,6 @@ pub fn check(source: &Function, fused: &Function) -> Result<Checked> {
         out.extents.push(n);
         for (i, (what, count)) in [("operations", made.operations), ("loads", made.loads)].iter().enumerate()
         {
-            out.most[i] = out.most[i].max(ratios[i]);
             if ratios[i] <= MOST * NEAR || out.excess.is_some() {
                 continue;
             }

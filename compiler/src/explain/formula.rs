@@ -2,6 +2,7 @@
 //! computes their values where these lengths are known.
 
 use super::model::Amount;
+use super::names::Names;
 use crate::core::linear::Linear;
 use crate::core::simplify::extent;
 use crate::core::{Function, Graph, NodeId, Op, Rule};
@@ -18,12 +19,19 @@ pub struct Formulas {
     names: HashMap<NodeId, [String; 2]>,
     /// The values of the known lengths and scalar parameters.
     pub known: HashMap<NodeId, Lit>,
+    /// The names of long parts.
+    pub parts: Names,
 }
 
 impl Formulas {
     /// Makes the formulas of a function, with no size known.
     pub fn new(f: &Function, plan: &Plan) -> Formulas {
-        let mut out = Formulas { g: f.graph.clone(), names: HashMap::default(), known: HashMap::default() };
+        let mut out = Formulas {
+            g: f.graph.clone(),
+            names: HashMap::default(),
+            known: HashMap::default(),
+            parts: Names::new(f),
+        };
         let same = equal_lengths(f);
         for (p, i) in f.params.iter().zip(0..) {
             let param = out.g.add(Op::Param(i));
@@ -42,8 +50,12 @@ impl Formulas {
 
     /// Makes the formulas of a step that is called with these arguments, in terms of the caller.
     pub fn of_step(step: &Function, caller: &mut Formulas, args: &[NodeId]) -> Formulas {
-        let mut out =
-            Formulas { g: step.graph.clone(), names: HashMap::default(), known: HashMap::default() };
+        let mut out = Formulas {
+            g: step.graph.clone(),
+            names: HashMap::default(),
+            known: HashMap::default(),
+            parts: caller.parts.clone(),
+        };
         for ((p, arg), i) in step.params.iter().zip(args).zip(0..) {
             let param = out.g.add(Op::Param(i));
             let mut same = vec![(param, *arg)];
@@ -134,7 +146,16 @@ impl Formulas {
         text
     }
 
+    /// Writes a host scalar that is no sum; a long size or condition by its name.
     fn atom(&self, n: NodeId, same: bool) -> String {
+        let text = self.operation(n, same);
+        match self.g.ty(n).elem {
+            Ty::I64 | Ty::Bool => self.parts.short(text, || self.value(n)),
+            _ => text,
+        }
+    }
+
+    fn operation(&self, n: NodeId, same: bool) -> String {
         let operand = |n: NodeId| self.scalar(n, same);
         let inner = |n: NodeId| enclosed(operand(n));
         let infix = |a, op, b| format!("{} {op} {}", inner(a), inner(b));
@@ -152,6 +173,14 @@ impl Formulas {
             Op::Binary(BinaryOp::Sub, a, b) => infix(a, "-", b),
             Op::Binary(BinaryOp::Mul, a, b) => infix(a, "*", b),
             Op::Binary(BinaryOp::Div, a, b) => infix(a, "/", b),
+            Op::Binary(BinaryOp::Lt, a, b) => infix(a, "<", b),
+            Op::Binary(BinaryOp::Le, a, b) => infix(a, "<=", b),
+            Op::Binary(BinaryOp::Gt, a, b) => infix(a, ">", b),
+            Op::Binary(BinaryOp::Ge, a, b) => infix(a, ">=", b),
+            Op::Binary(BinaryOp::Eq, a, b) => infix(a, "==", b),
+            Op::Binary(BinaryOp::Ne, a, b) => infix(a, "!=", b),
+            Op::Binary(BinaryOp::And, a, b) if self.g.ty(n).elem == Ty::Bool => infix(a, "and", b),
+            Op::Binary(BinaryOp::Or, a, b) if self.g.ty(n).elem == Ty::Bool => infix(a, "or", b),
             Op::Unary(op, a) => format!("{op}({})", operand(a)),
             Op::Binary(op, a, b) => format!("{op}({}, {})", operand(a), operand(b)),
             Op::MulAdd(a, b, c) => format!("mul_add({}, {}, {})", operand(a), operand(b), operand(c)),

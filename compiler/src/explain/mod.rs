@@ -7,6 +7,7 @@ mod hints;
 mod kernel;
 mod launched;
 pub mod model;
+mod names;
 mod reason;
 mod records;
 mod regions;
@@ -178,6 +179,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         alternatives: alternatives(c, &units, &sizes),
         kernels,
         warnings,
+        names: units.scopes[0].formulas.parts.list(),
     })
 }
 

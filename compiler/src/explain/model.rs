@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The version of the report. It is raised when a field is removed or changes its meaning, but not
 /// when a field is added.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A package.
 #[derive(Clone, Debug, Serialize)]
@@ -58,6 +58,22 @@ pub struct Function {
     /// The conditions that the host checks first.
     pub checks: Vec<Check>,
     pub warnings: Vec<String>,
+    /// The parts of formulas that have names of their own.
+    pub names: Vec<Named>,
+}
+
+/// A long part of formulas, which stands in them by its name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Named {
+    /// The name, as `n1`.
+    pub name: String,
+    /// The formula that it stands for.
+    pub formula: String,
+    /// Whether it is a condition and no number.
+    #[serde(skip)]
+    pub is_condition: bool,
+    /// The value, if the given extents determine it; 1 or 0 for a condition.
+    pub value: Option<i64>,
 }
 
 /// An array of records, and what an element of it costs in either layout.

@@ -1,7 +1,7 @@
 //! Prints the report with a line for each function and each launch.
 
 use super::model::{Function, Kernel, Report};
-use super::text::{copy_speed, count, launches};
+use super::text::{copy_speed, count, launches, names};
 use std::fmt::Write;
 
 /// Prints all functions.
@@ -22,10 +22,12 @@ fn function(f: &Function) -> String {
         us(f.predicted.as_ref().and_then(|p| p.us)),
         copy_speed(f).map(|s| format!(", {s}")).unwrap_or_default(),
     );
+    let head = out.len();
     f.kernels.iter().for_each(|k| kernel(&mut out, k));
     for a in &f.alternatives {
         let _ = writeln!(out, "  {}: instead of {}", a.name, a.instead_of.join(", "));
     }
+    out.insert_str(head, &names(f, &out));
     out
 }
 

@@ -3,6 +3,7 @@
 use super::model::{
     Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place, Predicted, Report, Started,
 };
+use super::names::mentioned;
 use crate::schedule::strategy::Strategy;
 use std::fmt::Write;
 
@@ -38,6 +39,7 @@ fn function(f: &Function) -> String {
         count(f.temporaries.len(), "temporary", "temporaries"),
         f.bytes
     );
+    let head = out.len();
     if f.least_bytes.formula != f.bytes.formula {
         let _ = writeln!(out, "  needs at least {} bytes: inputs and outputs once", f.least_bytes);
     }
@@ -100,6 +102,21 @@ fn function(f: &Function) -> String {
     }
     for w in &f.warnings {
         let _ = writeln!(out, "  warning: {w}");
+    }
+    out.insert_str(head, &names(f, &out));
+    out
+}
+
+/// Writes what the names in a report stand for, a line each.
+pub(super) fn names(f: &Function, report: &str) -> String {
+    let mut out = String::new();
+    for part in mentioned(&f.names, report) {
+        let value = match part.value {
+            Some(value) if part.is_condition => format!(": {}", if value == 1 { "true" } else { "false" }),
+            Some(value) => format!(" = {value}"),
+            None => String::new(),
+        };
+        let _ = writeln!(out, "  {} stands for {}{value}", part.name, part.formula);
     }
     out
 }

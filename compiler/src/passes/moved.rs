@@ -22,6 +22,7 @@
 //! ```
 
 use crate::core::graph::replace::replaced;
+use crate::core::records::may_record_here;
 use crate::core::rewrite::{rewrite_from, rewrite_stored};
 use crate::core::scan_stages::is_index;
 use crate::core::simplify::extent;
@@ -88,7 +89,8 @@ fn moved(g: &mut Graph, x: NodeId) -> Option<NodeId> {
         };
         !reads_at_own && g.op(n).lambda().is_none() && !g.op(n).may_record(g)
     };
-    if length != n || !own(g).into_iter().all(is_plain) {
+    // a closed value that leaves a record leaves it for each element, too
+    if length != n || !own(g).into_iter().all(is_plain) || may_record_here(g, [body]) {
         return None;
     }
     let lambda = g.lambda(&[Ty::I64], |g, j| {

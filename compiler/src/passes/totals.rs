@@ -12,7 +12,7 @@
 //! }
 //! ```
 
-use crate::core::arithmetic::with_number;
+use crate::core::arithmetic::{is_sum, with_number};
 use crate::core::records::may_record_here;
 use crate::core::rewrite::rewrite_from;
 use crate::core::scan_stages;
@@ -42,17 +42,6 @@ pub fn run(f: Function) -> Result<Function> {
         }
         op => g.add(op),
     }))
-}
-
-/// Whether an operator is the sum of two integers.
-fn is_sum(g: &Graph, join: &Lambda) -> bool {
-    let is_param = |n: NodeId, k: usize| matches!(*g.op(n), Op::Var(v, _) if v == join.params[k].0);
-    match *g.op(join.body) {
-        Op::Binary(BinaryOp::Add, a, b) => {
-            join.params.len() == 2 && join.params[0].1.is_int() && is_param(a, 0) && is_param(b, 1)
-        }
-        _ => false,
-    }
 }
 
 fn is_known(g: &Graph, n: NodeId, known: &HashSet<(NodeId, NodeId)>) -> bool {

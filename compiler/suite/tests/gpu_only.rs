@@ -1,9 +1,12 @@
 //! A function that is compiled for GPUs only is scheduled without any code for processors. It must come to the same
-//! variants and to the same plan, up to the order in which kernels get their arrays and scalars.
+//! variants and to the same plan, up to the order in which kernels get their arrays and scalars, and its error records
+//! must name the same elements.
 
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{self, Scope};
+use arraygpu_compiler::kernel::{Expr, Stmt};
 use arraygpu_compiler::plan::{Launch, Step};
+use arraygpu_compiler::schedule::Draft;
 use arraygpu_compiler::schedule::Scheduled;
 use arraygpu_suite::tests_folder;
 use std::collections::BTreeSet;
@@ -36,11 +39,31 @@ fn variants(s: &Scheduled) -> Vec<String> {
     all.collect()
 }
 
+/// How many error records of each variant name an element, and how many name none.
+fn records(s: &Scheduled) -> Vec<(String, [usize; 2])> {
+    fn count(block: &[Stmt], found: &mut [usize; 2]) {
+        for s in block {
+            if let Stmt::Record(_, _, at) = s {
+                found[usize::from(matches!(at, Expr::Lit(_)))] += 1;
+            }
+            s.blocks().iter().for_each(|inner| count(inner, found));
+        }
+    }
+    let drafts = s.kernels.iter().filter_map(|k| k.gpu.as_ref()).flat_map(|g| &g.drafts);
+    let of = |draft: &Draft| {
+        let k = draft.clone().finish().expect("it passes");
+        let mut found = [0, 0];
+        k.main.iter().chain(&k.finish).for_each(|block| count(block, &mut found));
+        (k.name, found)
+    };
+    drafts.map(of).collect()
+}
+
 #[test]
 fn variants_and_plans_do_not_need_code_for_processors() {
     let tests = tests_folder();
     let folders = ["files", "nested", ""].map(|f| fs::read_dir(tests.join(f)).expect("the folder"));
-    let mut compared = 0;
+    let (mut compared, mut recorded) = (0, 0);
     for path in folders.into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let Ok(functions) = parse::parse(&text) else { continue };
@@ -54,8 +77,12 @@ fn variants_and_plans_do_not_need_code_for_processors() {
             let at = format!("{}: {}", path.display(), f.name);
             assert_eq!(facts(&all), facts(&gpu), "{at}");
             assert_eq!(variants(&all), variants(&gpu), "{at}");
+            if fused.graph.has_records() {
+                assert_eq!(records(&all), records(&gpu), "{at}");
+                recorded += 1;
+            }
             compared += 1;
         }
     }
-    assert!(compared > 90, "{compared} functions");
+    assert!(compared > 90 && recorded > 20, "{compared} functions, {recorded} with records");
 }

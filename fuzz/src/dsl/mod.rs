@@ -15,7 +15,7 @@ use crate::rng::Rng;
 use crate::values;
 use arraygpu::prelude::*;
 use arraygpu_compiler::core::Function;
-use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::core::interp::{self, Outcome, Value};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::sync::Arc;
@@ -172,8 +172,26 @@ fn pair<T: Copy + 'static>(
     let (construct, reader) = (constructs[i / readers.len()], readers[i % readers.len()]);
     let name = format!("{} read by {}", construct.0, reader.0);
     let function = function(&construct.1, reader.1).map_err(|e| format!("{name}: {e}"))?;
-    let calls = LENGTHS.map(|n| call(n, true, small)).into();
+    let mut calls: Vec<Call> = LENGTHS.map(|n| call(n, true, small)).into();
+    // a construct may make an array of another length, which readers that ask for equal ones refuse; the first reader
+    // changes nothing
+    let unread = function(&construct.1, readers[0].1).map_err(|e| format!("{name}: {e}"))?;
+    for call in &mut calls {
+        call.fits = has_usual_shape(&unread, call);
+    }
     Ok((name, Case { function, calls, refused: None }))
+}
+
+/// Whether a function gives an array of the shape of the parameter of its rank.
+fn has_usual_shape(f: &Function, call: &Call) -> bool {
+    let Ok(Outcome { results, .. }) = interp::run(f, &call.args) else { return true };
+    let shape = |v: &Value| match v {
+        Value::Scalar(_) => vec![],
+        Value::Vector(v) => vec![v.len() as i64],
+        Value::Array(extents, _) => extents.clone(),
+    };
+    let made = shape(&results[0]);
+    call.args.iter().map(shape).find(|of| of.len() == made.len()).is_none_or(|usual| usual == made)
 }
 
 /// A link of a chain: what it replaces by what a construct makes.

@@ -67,13 +67,10 @@ fn on_cpu(line: &str) -> Option<(String, (i64, OnCpu))> {
 
 /// Reads `{"program": name, "extent": n, .., "predicted_us": x, "measured_us": y}`.
 fn on_gpu(line: &str) -> Option<(String, (i64, OnGpu))> {
-    let field = |key: &str| {
-        let (_, rest) = line.split_once(&format!("\"{key}\": "))?;
-        rest.split([',', '}']).next().map(|value| value.trim_matches('"'))
-    };
-    let number = |key: &str| field(key)?.parse::<f64>().ok();
+    let row: serde_json::Value = serde_json::from_str(line).ok()?;
+    let number = |key: &str| row[key].as_f64();
     let on = OnGpu { predicted: number("predicted_us")?, measured: number("measured_us")? };
-    Some((field("program")?.into(), (number("extent")? as i64, on)))
+    Some((row["program"].as_str()?.into(), (row["extent"].as_i64()?, on)))
 }
 
 #[cfg(test)]

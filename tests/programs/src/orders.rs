@@ -20,6 +20,13 @@ fn order(x: &[f64]) -> Vec<usize> {
     order
 }
 
+/// The place of each element in ascending order.
+fn ranks(x: &[f64]) -> Vec<f64> {
+    let mut ranks = vec![0.0; x.len()];
+    order(x).iter().zip(0..).for_each(|(i, rank)| ranks[*i] = f64::from(rank));
+    ranks
+}
+
 /// The elements at these indices.
 fn gathered(x: &Array, order: &[usize]) -> Vec<f64> {
     order.iter().map(|i| x[*i]).collect()
@@ -115,11 +122,7 @@ fn ranked(c: &mut Corpus) {
         "r",
         [v(40)],
         |x: VExp<f32>| iota(x.len()).scatter_unique(x.len(), x.argsort(), 0),
-        |[x]| {
-            let mut ranks = vec![0.0; 40];
-            order(&x.elements).iter().zip(0..).for_each(|(i, rank)| ranks[*i] = f64::from(rank));
-            ranks
-        },
+        |[x]| ranks(&x.elements),
     )
     .because(reason::SORT);
     c.add(
@@ -132,11 +135,7 @@ fn ranked(c: &mut Corpus) {
             let few = keys.map(|k| k.min(n - 1).max(0));
             iota(keys.len()).scatter_unique(keys.len(), few.argsort(), 0)
         },
-        |[keys, _]| {
-            let mut ranks = vec![0.0; 40];
-            order(&keys.elements).iter().zip(0..).for_each(|(i, rank)| ranks[*i] = f64::from(rank));
-            ranks
-        },
+        |[keys, _]| ranks(&keys.elements),
     )
     .because(reason::SORT);
     c.add(

@@ -5,6 +5,7 @@ use super::access;
 use super::coordinates::{Coordinates, coordinates};
 use super::paths::{branch_free_values, fast_path_values, fast_then_slow, slow_path_flag};
 use super::thread_layout::ThreadLayout;
+use crate::core::records::may_record_here;
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::clone_body::Renaming;
@@ -132,7 +133,9 @@ impl Elements {
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
         vars.extend(self.coordinates(l, out).concat());
-        if l.launch.signature.sites.is_empty() {
+        // sites are added as code is made, and code for CPUs, which may come first, is not made for every scope
+        let leaves_records = may_record_here(&l.launch.g, each.concat());
+        if l.launch.signature.sites.is_empty() && !leaves_records {
             let roots = l.launch.shared(&each.concat());
             let mut values = fast_then_slow(l, &vars, &roots, out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());

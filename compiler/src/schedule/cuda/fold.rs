@@ -7,6 +7,7 @@
 
 use super::expressions::{int32, thread, to_i64};
 use crate::core::NodeId;
+use crate::core::records::may_record_here;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -43,7 +44,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
     out.push(Stmt::If(leader.clone(), start, vec![]));
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
     let elements: Vec<NodeId> = folds.iter().flat_map(|f| f.fold.elements(&mut l.launch.g, index)).collect();
-    if l.launch.signature.sites.is_empty() && !may_record(l, &elements) {
+    if l.launch.signature.sites.is_empty() && !may_record_here(&l.launch.g, elements.iter().copied()) {
         chunks(l, &folds, &n, &leader, &mut out)?;
     } else {
         let i = l.k.reg("i", Ty::I64);
@@ -61,14 +62,6 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
 }
 
 /// Whether an element may leave an error record, needed or not.
-fn may_record(l: &Lower, elements: &[NodeId]) -> bool {
-    l.launch
-        .g
-        .reachable(elements.iter().copied())
-        .into_iter()
-        .any(|n| l.launch.g.op(n).may_record(&l.launch.g))
-}
-
 /// Folds chunk by chunk through shared memory.
 fn chunks(l: &mut Lower, folds: &[Folded], n: &Expr, leader: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let threads = i64::from(l.k.kernel.threads);

@@ -4,7 +4,7 @@ use super::placed::Placed;
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::scan_stages::scan_of_array;
 use crate::core::simplify::extent;
-use crate::core::{Graph, Lambda, NodeId, Op, ScanPart, tuples};
+use crate::core::{Graph, Lambda, NodeId, Op, ScanPart, arithmetic, tuples};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::items::Item;
@@ -58,8 +58,7 @@ impl Scan {
     pub fn counts(&self, g: &Graph) -> bool {
         let is_number = |n: NodeId, all: &[i64]| g.as_lit(n).is_some_and(|l| all.contains(&l.as_i64()));
         let body = |x: NodeId| g.op(x).lambda().map(|l| g.op(l.body));
-        let is_sum = matches!(*g.op(self.join.body), Op::Binary(BinaryOp::Add, a, b) if a != b)
-            && self.types == [Ty::I64];
+        let is_sum = arithmetic::is_sum(g, &self.join) && self.types == [Ty::I64];
         let of_bits = matches!(body(self.src), Some(Op::Select(_, a, b)) if [a, b].into_iter().all(|n| is_number(*n, &[0, 1])));
         let begins = |before: &Op| {
             let Op::Elem(before, _) = before else { return false };

@@ -1,0 +1,85 @@
+//! Names for long parts of formulas. The extents of a sort or of bins are choices and conditions of several lines,
+//! which would stand wherever something is counted; each is written once, and has a name elsewhere.
+
+use super::model::Named;
+use crate::core::Function;
+use crate::scalar::{Lit, Ty};
+use indexmap::IndexMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The longest part of a formula, in characters, that stands in it as it is.
+const MAX_LENGTH: usize = 40;
+
+/// The named parts of a function's formulas, which those of its steps share.
+#[derive(Clone, Default)]
+pub struct Names(Rc<RefCell<IndexMap<String, Part>>>, Rc<[String]>);
+
+struct Part {
+    name: String,
+    value: Option<Lit>,
+}
+
+impl Names {
+    /// Makes the names of a function, none of which is one of its parameters.
+    pub fn new(f: &Function) -> Names {
+        Names(Rc::default(), f.params.iter().map(|p| p.name.clone()).collect())
+    }
+
+    /// Returns a short text for a size or a condition: its own, or the name that it has from now on.
+    pub fn short(&self, text: String, value: impl FnOnce() -> Option<Lit>) -> String {
+        if text.len() <= MAX_LENGTH {
+            return text;
+        }
+        let mut parts = self.0.borrow_mut();
+        if let Some(known) = parts.get(&text) {
+            return known.name.clone();
+        }
+        let used = |name: &str| self.1.iter().any(|p| p == name) || parts.values().any(|p| p.name == name);
+        let free = (1..).map(|i| format!("n{i}")).find(|name| !used(name));
+        let name = free.unwrap_or_default();
+        parts.insert(text, Part { name: name.clone(), value: value() });
+        name
+    }
+
+    /// Returns all parts that have a name; those that others contain come first.
+    pub fn list(&self) -> Vec<Named> {
+        let named = |(text, part): (&String, &Part)| Named {
+            name: part.name.clone(),
+            formula: text.clone(),
+            is_condition: part.value.is_some_and(|v| v.ty == Ty::Bool),
+            value: part.value.map(|v| if v.ty == Ty::Bool { v.bits as i64 } else { v.as_i64() }),
+        };
+        self.0.borrow().iter().map(named).collect()
+    }
+}
+
+/// Returns the parts that a text mentions, and those that these mention, in their order.
+pub fn mentioned<'a>(parts: &'a [Named], text: &str) -> Vec<&'a Named> {
+    let mut found: Vec<&Named> = Vec::new();
+    for part in parts.iter().rev() {
+        if has_word(text, &part.name) || found.iter().any(|f| has_word(&f.formula, &part.name)) {
+            found.push(part);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Whether a name stands in a text as a word of its own.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_word;
+
+    #[test]
+    fn names_are_whole_words() {
+        assert!(has_word("4 * n1 + 2", "n1") && has_word("n1", "n1") && has_word("len(n1)", "n1"));
+        assert!(!has_word("4 * n12 + an1", "n1"));
+    }
+}
