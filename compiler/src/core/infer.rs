@@ -118,6 +118,10 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             index(*n, "the length")?;
             Type::scalar(Ty::Bool)
         }
+        Op::Leave(label, _) => match scalar(*label, "the label")? {
+            Ty::U32 => Type::scalar(Ty::Bool),
+            ty => return Err(format!("the label is {ty}, not u32")),
+        },
         Op::Map(l, srcs) => {
             if srcs.is_empty() {
                 return Err("map needs an array".into());
