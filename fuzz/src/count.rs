@@ -62,7 +62,8 @@ operations! {
     Op::Len(..) => "len" Reads,
     Op::At(..) => "at" Reads,
     Op::Elem(..) => "elem" Reads,
-    Op::Within(..) => "within" Scalar,
+    // only passes leave what they have kept
+    Op::Within(..) | Op::Leave(..) => "within" Scalar,
     Op::Map(..) => "map" Both,
     Op::Generate(..) => "generate" Makes,
     Op::Slice { .. } => "slice" Both,

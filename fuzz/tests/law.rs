@@ -27,8 +27,6 @@ const SCAN: &str = "each launch of a scan computes the elements again, and what 
 const TILES: &str = "few elements take a whole tile";
 /// Copies along another axis.
 const SPREAD: &str = "an element of few operations is computed again for each of its copies";
-/// The operator of a reduction reads, so nothing can store it (`core/kept_records.rs`).
-const OPERATOR: &str = "a reduction whose operator may leave a record cannot be stored";
 /// A bound that is no count of the call.
 const UNKNOWN: &str = "a length follows from a scalar that the check does not know";
 
@@ -55,7 +53,6 @@ const MORE: &[(u64, &str)] = &[
     (935, INDEX),
     (965, INDEX),
     (1018, INDEX),
-    (1058, OPERATOR),
     (1157, TILES),
     (1170, INDEX),
     (1206, EMPTY),
@@ -67,7 +64,7 @@ const MORE: &[(u64, &str)] = &[
 ];
 
 /// Programs in which something stands in a loop over an index that it does not depend on, each with the cause.
-const REPEATED: &[(u64, &str)] = &[(766, OPERATOR), (1058, OPERATOR)];
+const REPEATED: &[(u64, &str)] = &[];
 
 /// The programs that are asked for work at one size at least, and the sizes of all programs together. Shape rules
 /// refuse the other sizes.

@@ -51,6 +51,7 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         | Op::ReduceOrdered { which, .. }
         | Op::Fold { which, .. }
         | Op::Loop { which, .. } => which.hash(out),
+        Op::Leave(_, labels) => labels.hash(out),
         Op::Bins { op, .. } => op.hash(out),
         // all of these are their operands, and a function
         Op::Turn | Op::Checked | Op::MulAdd(..) | Op::Select(..) | Op::Stage(_) | Op::Tuple(_) => {}

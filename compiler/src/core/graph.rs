@@ -14,6 +14,7 @@ pub mod memo;
 pub mod replace;
 mod substitute;
 
+use super::labels::{Labels, RecordPlace};
 use super::{NodeId, Op, Type, Var};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
@@ -86,6 +87,8 @@ pub struct Graph {
     opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
     /// The lengths of arrays along an axis that were found through many others.
     lengths: HashMap<(NodeId, u8), NodeId>,
+    /// The labels of the places that may leave a record, once values are stored without theirs.
+    labels: Arc<Labels>,
 }
 
 impl Graph {
@@ -109,6 +112,7 @@ impl Graph {
             fresh: base.fresh,
             loc: base.loc.clone(),
             sample: base.sample.clone(),
+            labels: base.labels.clone(),
             base: Some(base.clone()),
             ..Graph::default()
         }
@@ -279,6 +283,25 @@ impl Graph {
         self.lengths.retain(|(array, _), n| stays(array) && stays(n));
         self.opened
             .retain(|(body, args), opened| stays(body) && args.iter().flatten().all(stays) && stays(opened));
+    }
+
+    /// The labels of places that may leave a record.
+    pub fn labels(&self) -> &Arc<Labels> {
+        &self.labels
+    }
+
+    /// Sets the labels of places.
+    pub fn set_labels(&mut self, labels: Arc<Labels>) {
+        self.labels = labels;
+    }
+
+    /// Returns the label of a place, a new one if it has none.
+    pub fn label(&mut self, place: RecordPlace) -> u32 {
+        self.labels.label(&place).unwrap_or_else(|| {
+            let label = self.labels.next();
+            Arc::make_mut(&mut self.labels).set(label, place);
+            label
+        })
     }
 
     /// A constant.

@@ -26,6 +26,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         Op::Len(x, axis) => t.axis(*x, *axis, "the operand of len").map(|_| Type::scalar(Ty::I64)),
         Op::At(x, indices) | Op::Elem(x, indices) => t.element(*x, indices),
         Op::Within(i, n) => t.within(*i, *n),
+        Op::Leave(label, _) => t.leave(*label),
         Op::Map(f, srcs) => t.map(f, srcs),
         Op::Generate(extents, f) => t.generate(extents, f),
         Op::Slice { src, axis, start, stop, stride } => t.slice((*src, *axis), [*start, *stop, *stride]),
@@ -107,6 +108,13 @@ impl Operands<'_> {
         self.index(i, "the index")?;
         self.index(n, "the length")?;
         Ok(Type::scalar(Ty::Bool))
+    }
+
+    fn leave(&self, label: NodeId) -> Result<Type, String> {
+        match self.scalar(label, "the label")? {
+            Ty::U32 => Ok(Type::scalar(Ty::Bool)),
+            ty => Err(format!("the label is {ty}, not u32")),
+        }
     }
 
     fn tuple(&self, all: &[NodeId]) -> Result<Type, String> {

@@ -1,41 +1,43 @@
 //! Stores an array whose elements may leave an error record, without leaving it.
 //!
 //! A record belongs to the element that needs the value (semantics 6), and nobody may need some of
-//! the elements. So their values are computed without records, and beside them an array of bits, or
-//! one for each 32 places, says which places would have left one. Whoever reads a value asks for the
-//! bits and leaves the record then.
+//! the elements. So their values are computed without records, and an array beside them says which
+//! record each of them would leave: 0, or the label of its place (`labels.rs`). Whoever reads a value asks for its
+//! label and leaves the record then.
 //!
 //! ```text
 //! generate n (%i) { 7 / %x[%i] }  ->  %v = materialize (generate n (%i) { %x[%i] == 0 ? 0 : 7 / %x[%i] })
-//!                                     %b = materialize (generate n (%i) { %x[%i] == 0 ? 1 : 0 })
-//!                                     generate n (%i) { %b[%i] & 1 ? (1 / 0 == 0 ? %v[%i] : 0) : %v[%i] }
+//!                                     %l = materialize (generate n (%i) { %x[%i] == 0 ? 5 : 0 })
+//!                                     generate n (%i) { %l[%i] != 0 ? (leave %l[%i] ? %v[%i] : 0) : %v[%i] }
 //! ```
+//!
+//! An array that reads such values hands the labels on, and nothing else of the places that they stand for.
 
-mod bits;
 mod element_loop;
-mod place;
+mod joint;
+mod kept;
 mod quiet;
 
 use super::records::may_record;
 use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
 use crate::scalar::Ty;
-use bits::{Bits, type_of_word};
+use kept::{Kept, of_left, type_of};
 use quiet::Quiet;
 
 /// Stores the elements of a `generate` that depends on nothing. Returns the array that takes its
-/// place, or `None` if it cannot be stored, because the operator of a reduction leaves a record.
+/// place, or `None` if it cannot be stored, because an array in it that a launch of its own stores leaves a record.
 pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
     if !may_record(g, generate) {
         return Some(once(g, generate));
     }
     let Op::Generate(extents, lambda) = g.op(generate).clone() else { return None };
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-    let mut quiet = Quiet::default();
+    let mut quiet = Quiet::with_operators();
     let vars: Vec<_> = types.iter().map(|ty| (g.fresh_var(*ty), *ty)).collect();
     let index: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
     let body = g.open(&lambda, &index);
-    let bits = quiet.bits(g, body)?;
+    let kept = quiet.kept(g, body)?;
     let value = quiet.value(g, body);
     let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
     let array = |g: &mut Graph, element: NodeId| {
@@ -44,21 +46,16 @@ pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
         once(g, array)
     };
     let values = array(g, value);
-    let mut words = Vec::new();
-    for (w, word) in bits.words().iter().enumerate() {
-        words.push(word.map(|word| {
-            let narrow = simplify(g, Op::Cast(type_of_word(quiet.places.len(), w), word));
-            array(g, narrow)
-        }));
-    }
+    let label = kept.label().map(|(label, labels)| {
+        let narrow = simplify(g, Op::Cast(type_of(labels), *label));
+        (array(g, narrow), labels.clone())
+    });
     let lambda = g.lambda(&types, |g, i| {
-        let word = |g: &mut Graph, array: NodeId| {
-            let word = g.add(Op::Elem(array, i.to_vec()));
-            g.add(Op::Cast(Ty::U32, word))
-        };
-        let bits = words.iter().map(|of| of.map(|array| word(g, array))).collect();
         let value = g.add(Op::Elem(values, i.to_vec()));
-        quiet.left(g, &Bits::of_words(bits), value)
+        let Some((stored, labels)) = label else { return value };
+        let label = g.add(Op::Elem(stored, i.to_vec()));
+        let label = g.add(Op::Cast(Ty::U32, label));
+        Kept::of(label, labels).left(g, value)
     });
     Some(g.add(Op::Generate(extents, lambda)))
 }
@@ -72,7 +69,7 @@ pub fn element(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
 }
 
 /// Takes the records of a nested operation over stored arrays out of its loop: its value is computed
-/// without them, and the bits of its elements are joined by a loop of their own. So the value is
+/// without them, and the labels of its elements are joined by a loop of their own. So the value is
 /// computed by whatever strategy serves it without records. Returns the node itself if its elements
 /// leave records of their own.
 pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
@@ -85,24 +82,23 @@ pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
     if !g.reachable_until([value], |m| g.is_closed(m)).into_iter().all(is_plain) {
         return n;
     }
-    match quiet.bits(g, n) {
-        Some(bits) if !bits.is_none() => quiet.left(g, &bits, value),
+    match quiet.kept(g, n) {
+        Some(kept) if !kept.is_none() => kept.left(g, value),
         _ => n,
     }
 }
 
-/// Returns a nested operation whose records are bits that a loop of their own joins, and which are left by
+/// Returns a nested operation whose records are labels that a loop of their own joins, and which are left by
 /// whoever needs the value: it may be computed in any case. Returns `None` if its operator leaves a record.
 pub fn beside(g: &mut Graph, n: NodeId) -> Option<NodeId> {
     let mut quiet = Quiet::default();
     let value = quiet.value(g, n);
-    let bits = quiet.bits(g, n)?;
-    Some(quiet.left(g, &bits, value))
+    Some(quiet.kept(g, n)?.left(g, value))
 }
 
 /// Whether a value leaves records that were kept when it was computed.
 pub fn is_left(g: &Graph, n: NodeId) -> bool {
-    Quiet::stored_value(g, n).is_some()
+    of_left(g, n).is_some()
 }
 
 /// Returns the stored array. It leaves no record, or leaves it in any case; later passes might not

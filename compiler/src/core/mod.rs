@@ -24,6 +24,7 @@ pub mod index_space;
 pub mod infer;
 pub mod interp;
 pub mod kept_records;
+pub mod labels;
 pub mod length;
 pub mod linear;
 mod operands;
@@ -54,6 +55,7 @@ pub mod verify;
 
 pub use function::{Function, Output, Param, Require, Rule};
 pub use graph::{Graph, Node};
+pub use labels::LabelSet;
 pub use operands::Operands;
 pub use scan_part::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 pub use stencil_hint::StencilHint;
@@ -167,6 +169,9 @@ pub enum Op {
     /// Whether 0 <= index < n; leaves an error record if not. `fuse` makes it from `At` of a
     /// computed array.
     Within(NodeId, NodeId),
+    /// Whether a label (`labels`), u32, is not 0; then it leaves the record of the place that has the label, one of
+    /// these. `kept_records` makes it.
+    Leave(NodeId, LabelSet),
 
     /// A function applied to the elements of arrays of one shape.
     Map(Lambda, Vec<NodeId>),

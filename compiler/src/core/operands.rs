@@ -34,6 +34,7 @@ macro_rules! operands {
             Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked => {}
             Op::Unary(_, a)
             | Op::Cast(_, a)
+            | Op::Leave(a, _)
             | Op::Stage(a)
             | Op::Len(a, _)
             | Op::Reverse(a, _)
@@ -220,7 +221,7 @@ impl Op {
     pub fn may_record(&self, graph: &Graph) -> bool {
         use crate::scalar::BinaryOp::{Div, Rem};
         match self {
-            Op::At(..) | Op::Within(..) => true,
+            Op::At(..) | Op::Within(..) | Op::Leave(..) => true,
             Op::Binary(Div | Rem, a, b) => graph.ty(*a).elem.is_int() && !is_never_zero(graph, *b),
             _ => false,
         }

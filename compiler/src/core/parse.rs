@@ -2,6 +2,7 @@
 //! that contains the line.
 
 use super::MAX_RANK;
+use super::labels::{LabelSet, Labels, RecordPlace, Says};
 use super::{
     Check, Form, Function, Lambda, NodeId, Op, Output, Param, Require, Rule, ScanPart, StencilHint, Type,
 };
@@ -159,6 +160,35 @@ impl Parser<'_> {
         if self.c.eat("axis") { self.small() } else { Ok(0) }
     }
 
+    /// Reads `of (17 read !f.rs:2:3, 16 div)`: labels with their places.
+    fn labels(&mut self) -> Result<LabelSet> {
+        self.c.expect("of")?;
+        self.c.expect("(")?;
+        let params = self.f.params.len() as u32;
+        let all = self.c.list(")", |c| {
+            let label = c.u32()?;
+            if label > Labels::MOST {
+                return Err(c.error("there are not so many labels"));
+            }
+            let says = match c.word()?.as_str() {
+                "param" => match c.u32()? {
+                    i if i < params => Says::Param(i),
+                    _ => return Err(c.error("there are not so many parameters")),
+                },
+                "read" => Says::Read,
+                "div" => Says::Division,
+                "words" => Says::Words(c.string()?.into()),
+                word => return Err(c.error(format!("`{word}` is no place"))),
+            };
+            Ok((label, RecordPlace { says, loc: c.place().first().cloned() }))
+        })?;
+        let mut labels = Labels::clone(self.f.graph.labels());
+        let sets = all.iter().map(|(label, _)| LabelSet::one(*label)).reduce(|a, b| a.union(&b));
+        all.into_iter().for_each(|(label, place)| labels.set(label, place));
+        self.f.graph.set_labels(labels.into());
+        sets.ok_or_else(|| self.c.error("there is no label"))
+    }
+
     fn require(&mut self) -> Result<()> {
         let word = self.c.word()?;
         let rule = Rule::ALL.iter().find(|r| r.1 == word).map(|r| r.0);
@@ -212,6 +242,7 @@ impl Parser<'_> {
             "at" => Op::At(self.after_comma()?, self.more()?),
             "elem" => Op::Elem(self.after_comma()?, self.more()?),
             "within" => Op::Within(self.operand()?, self.after(",")?),
+            "leave" => Op::Leave(self.operand()?, self.labels()?),
             "reverse" => Op::Reverse(self.operand()?, self.axis()?),
             "permute" => {
                 let src = self.operand()?;

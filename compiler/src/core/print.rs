@@ -3,7 +3,9 @@
 //! A node is printed in the innermost region whose binders it uses, operands first; values and
 //! binders are numbered in that order, so equal functions print equally.
 
+use super::labels::{LabelSet, Says};
 use super::{Form, Function, Lambda, NodeId, Op, Var};
+use crate::loc::LocStack;
 use crate::text::quote;
 use std::fmt::Write;
 
@@ -140,6 +142,7 @@ impl Printer<'_> {
             Op::At(..) => format!("at {}", o.join(", ")),
             Op::Elem(..) => format!("elem {}", o.join(", ")),
             Op::Within(..) => format!("within {}, {}", o[0], o[1]),
+            Op::Leave(_, labels) => format!("leave {} of ({})", o[0], self.labels(labels)),
             Op::Slice { axis: a, .. } => {
                 format!("slice {}{} from {} to {} by {}", o[0], axis(*a), o[1], o[2], o[3])
             }
@@ -210,6 +213,23 @@ impl Printer<'_> {
             }
         };
         self.out.push_str(&text);
+    }
+
+    /// Returns the text of labels with their places.
+    fn labels(&self, labels: &LabelSet) -> String {
+        let one = |label: u32| {
+            let Some(place) = self.f.graph.labels().place(label) else { return label.to_string() };
+            let says = match &place.says {
+                Says::Param(i) => format!("param {i}"),
+                Says::Read => "read".into(),
+                Says::Division => "div".into(),
+                Says::Words(words) => format!("words {}", quote(words)),
+            };
+            let loc = place.loc.clone().filter(|_| self.locs).map(LocStack::one);
+            let loc = loc.map(|loc| format!(" {loc}")).unwrap_or_default();
+            format!("{label} {says}{loc}")
+        };
+        labels.labels().map(one).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the text of the component of the result, if that is a tuple.

@@ -70,6 +70,9 @@ pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
 /// What an error record says of such numbers, which stand in place of the braces.
 pub const WORDS_OF_NUMBER: &str = "with_len: {} elements are kept, not {}";
 
+/// What an error record of a read says in a function that is interpreted.
+pub const WORDS_OF_READ: &str = "an index is out of range";
+
 /// Returns what an error record of a node says in a function that is interpreted.
 pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
     match g.op(n) {
@@ -80,7 +83,7 @@ pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
         _ => words_of_limit(g, n)
             .or_else(|| wrong_bounds(g, n))
             .or_else(|| broken_promise(g, n))
-            .unwrap_or("an index is out of range"),
+            .unwrap_or(WORDS_OF_READ),
     }
 }
 

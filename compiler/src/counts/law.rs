@@ -61,10 +61,10 @@ pub const ALLOWED: &[Allowed] = &[
     },
     Allowed {
         what: "records of stored values",
-        is: |_, fused| fused.needs(|n| asks_bits(fused, n)),
+        is: |_, fused| fused.needs(|n| asks_label(fused, n)),
         operations: 7.0,
         loads: 4.0,
-        reason: "bits beside the values say which of them leave a record, and every reader asks for these",
+        reason: "labels beside the values say which record each of them leaves, and every reader asks for its label",
     },
     Allowed {
         what: "values of fewer indices",
@@ -117,12 +117,12 @@ fn has(f: &Function, is: fn(&Op) -> bool) -> bool {
     f.needs(|n| is(f.graph.op(n))) || f.steps.iter().any(|step| has(step, is))
 }
 
-/// Whether a node asks whether a stored value has bits beside it.
-fn asks_bits(f: &Function, n: NodeId) -> bool {
+/// Whether a node asks whether a stored value has a record.
+fn asks_label(f: &Function, n: NodeId) -> bool {
     let g = &f.graph;
     let Op::Unary(UnaryOp::Unlikely, asked) = *g.op(n) else { return false };
-    let Op::Binary(BinaryOp::Ne, bits, none) = *g.op(asked) else { return false };
-    g.ty(bits).elem == Ty::U32 && g.as_lit(none).is_some_and(|l| l.bits == 0)
+    let Op::Binary(BinaryOp::Ne, label, none) = *g.op(asked) else { return false };
+    g.ty(label).elem == Ty::U32 && g.as_lit(none).is_some_and(|l| l.bits == 0)
 }
 
 /// Returns the greatest ratios of operations and of loads that a function may have, and why.

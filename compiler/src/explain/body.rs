@@ -368,6 +368,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Cast(..) => "cast",
         Op::At(..) | Op::Elem(..) => "read",
         Op::Within(..) => "within",
+        Op::Leave(..) => "leave",
         Op::Reduce { .. } => "reduce",
         Op::ReduceOrdered { .. } => "reduce_ordered",
         Op::Scan { .. } => "scan",

@@ -28,6 +28,7 @@ use crate::core::equations::Equations;
 use crate::core::guarded::prove_guarded;
 use crate::core::host::HostScalars;
 use crate::core::index_space::indices;
+use crate::core::labels::Labels;
 use crate::core::linear;
 use crate::core::postponed::{self, Opened, Postponed};
 use crate::core::prove::prove;
@@ -46,6 +47,9 @@ pub fn run(mut f: Function) -> Result<Function> {
         let rules = Equations::of(&f);
         prove_guarded(&mut f, &rules);
     }
+    let results = f.results.iter().map(|r| r.value);
+    let labels = Labels::of(&f.graph, results);
+    f.graph.set_labels(labels.into());
     let recompute::Stored { arrays: stored, has_stages, repeats } = recompute::stored(&f);
     (f.has_stages, f.repeats) = (has_stages, repeats);
     let postponed = Postponed::of(&f, |n| stored.contains_key(&n));

@@ -50,6 +50,14 @@ pub enum Growth {
     Parameters,
     /// `e + a * c` of C++, whose headers build it node by node.
     Expressions,
+    /// A prefix ladder, `z.at(i) + z.at(i - d)`, whose second read may be outside.
+    UnprovenLadder,
+    /// A chain of reads at indices that are data.
+    UnprovenGathers,
+    /// The same, each of whose arrays the author stores as a result.
+    UnprovenResults,
+    /// A chain of divisions of integers by what may be 0.
+    Divisions,
 }
 
 impl Growth {
@@ -86,6 +94,10 @@ impl Program {
         let param = |name: &str, rank| Param { name: name.into(), ty: Type::array(Ty::F32, rank) };
         let params = match kind {
             Growth::Parameters => (0..n.max(1)).map(|i| param(&format!("x{i}"), 1)).collect(),
+            Growth::UnprovenGathers | Growth::UnprovenResults => {
+                vec![param("x", 1), Param { name: "p".into(), ty: Type::array(Ty::I64, 1) }]
+            }
+            Growth::Divisions => vec![Param { name: "x".into(), ty: Type::array(Ty::I64, 1) }],
             _ => vec![param("x", 1), param("y", 1), param("m", 2), param("s", 0)],
         };
         let nodes: Vec<NodeId> = (0..params.len() as u32).map(NodeId).collect();
@@ -146,6 +158,18 @@ impl Program {
                 let product = self.map(y, |p, y| p.node(Op::Binary(BinaryOp::Mul, y, factor)));
                 self.zip(BinaryOp::Add, x, product)
             }
+            Growth::UnprovenLadder => self.generated(x, |p, i| {
+                let back = p.b.number(1 + k as i64 % 8);
+                let before = p.node(Op::Binary(BinaryOp::Sub, i, back));
+                [i, before]
+            }),
+            Growth::UnprovenGathers => self.at_data(x),
+            Growth::UnprovenResults => {
+                let next = self.at_data(x);
+                self.results.push(next);
+                next
+            }
+            Growth::Divisions => self.divided(k, x),
         };
         let is_stored = matches!(
             self.kind,
@@ -258,6 +282,31 @@ impl Program {
         let body = self.arithmetic(k, value);
         let lambda = self.b.graph().close(&[(var, Ty::I64)], body);
         self.b.generate("generate", vec![n], lambda).expect("its length is one of an array")
+    }
+
+    /// Sums of two elements, at indices that `of` returns.
+    fn generated(&mut self, x: NodeId, of: impl FnOnce(&mut Self, NodeId) -> [NodeId; 2]) -> NodeId {
+        let n = self.b.extents(x)[0];
+        let (var, i) = self.b.graph().fresh_var(Ty::I64);
+        let read = of(self, i).map(|at| self.node(Op::At(x, vec![at])));
+        let body = self.node(Op::Binary(BinaryOp::Add, read[0], read[1]));
+        let lambda = self.b.graph().close(&[(var, Ty::I64)], body);
+        self.b.generate("generate", vec![n], lambda).expect("its length is one of an array")
+    }
+
+    /// Sums of an element and of another one, whose index is data.
+    fn at_data(&mut self, x: NodeId) -> NodeId {
+        let p = self.params[Y];
+        self.generated(x, |program, i| [i, program.node(Op::At(p, vec![i]))])
+    }
+
+    /// Divides an integer by each element.
+    fn divided(&mut self, k: usize, x: NodeId) -> NodeId {
+        let (var, node) = self.b.graph().fresh_var(Ty::I64);
+        let of = self.b.number(1000 + k as i64);
+        let body = self.node(Op::Binary(BinaryOp::Div, of, node));
+        let lambda = self.b.graph().close(&[(var, Ty::I64)], body);
+        self.b.map("map", lambda, vec![x]).expect("it is an array")
     }
 
     fn sum(&mut self, x: NodeId) -> NodeId {

@@ -112,7 +112,15 @@ fn linear(kinds: &[Growth]) {
     let mut bad = Vec::new();
     for kind in kinds {
         // sines and the variants of products are long
-        let is_long = matches!(kind, Growth::Sines | Growth::Functions | Growth::Nests | Growth::StoredNests);
+        let is_long = matches!(
+            kind,
+            Growth::Sines
+                | Growth::Functions
+                | Growth::Nests
+                | Growth::StoredNests
+                | Growth::UnprovenLadder
+                | Growth::UnprovenGathers
+        );
         let n = if is_long { 60 } else { 250 };
         let (small, large) = (measured(*kind, n), measured(*kind, 4 * n));
         for (stage, of) in &large.0 {
@@ -200,6 +208,11 @@ fn results_are_linear() {
 #[test]
 fn parameters_and_scalars_are_linear() {
     linear(&[Growth::Parameters, Growth::Scalars]);
+}
+
+#[test]
+fn what_may_leave_records_is_linear() {
+    linear(&[Growth::UnprovenLadder, Growth::UnprovenGathers, Growth::Divisions]);
 }
 
 /// What a program costs for each instruction of the kernels that come out.

@@ -188,6 +188,11 @@ impl<'a> Machine<'a> {
                 self.leave(n, !(0..len).contains(&i));
                 Lit::bool((0..len).contains(&i))
             }
+            Op::Leave(label, _) => {
+                let is_left = self.scalar(*label, env).bits != 0;
+                self.leave(n, is_left);
+                Lit::bool(is_left)
+            }
             Op::Reduce { join, init, src, which } => {
                 let v = self.tuples(*src, env);
                 let joined = |m: &mut Self, a: Tuple, b: Tuple| m.apply_to(join, &a, &b, env);

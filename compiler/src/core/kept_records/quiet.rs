@@ -1,41 +1,32 @@
-//! An element without its records: its value, and the bits of the records that it would leave.
+//! An element without its records: its value, and the label of the record that it would leave.
 
-use super::bits::Bits;
-use super::place::{RecordingPlace, int};
+use super::kept::{Kept, of_left};
+use crate::core::labels::RecordPlace;
 use crate::core::records::may_record;
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Graph, Lambda, NodeId, Op};
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_cast};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The rewriting of one element.
 #[derive(Default)]
 pub struct Quiet {
-    /// The places that may leave a record, in the order in which they are evaluated. Places of one
-    /// line are one place of a report, so they share a bit.
-    pub places: Vec<RecordingPlace>,
     values: HashMap<NodeId, NodeId>,
-    bits: HashMap<NodeId, Bits>,
-    /// Loops of the element whose steps may leave records: their values, and the bits. By their first values.
-    pub(super) loops: HashMap<NodeId, (Vec<NodeId>, Bits)>,
+    kept: HashMap<NodeId, Kept>,
+    /// Loops of the element whose steps may leave records, and reductions whose operators may: their values, and
+    /// the record. By their first values.
+    pub(super) loops: HashMap<NodeId, (Vec<NodeId>, Kept)>,
     /// The known answers of [`Quiet::is_apart`].
     apart: HashMap<NodeId, bool>,
+    /// Whether the record of a reduction's operator becomes a part of the reduction.
+    operators: bool,
 }
 
 impl Quiet {
-    /// Returns the value, with the records whose bits are set. This is rare, so that the slow path
-    /// does it.
-    pub fn left(&self, g: &mut Graph, bits: &Bits, value: NodeId) -> NodeId {
-        let Some(any) = bits.any(g) else { return value };
-        let mut left = value;
-        // the first place counts
-        for (number, place) in self.places.iter().enumerate().rev() {
-            if let Some(is_left) = bits.has(g, number) {
-                left = place.left(g, is_left, left);
-            }
-        }
-        let any = g.add(Op::Unary(UnaryOp::Unlikely, any));
-        g.add(Op::Select(any, left, value))
+    /// Returns a rewriting that makes the records of reductions' operators parts of the reductions, which then are
+    /// reductions of tuples.
+    pub fn with_operators() -> Quiet {
+        Quiet { operators: true, ..Quiet::default() }
     }
 
     /// Whether a node leaves no record, or is computed once for the call and leaves its records
@@ -77,6 +68,10 @@ impl Quiet {
                 all
             }
             Op::Within(i, n) => inside(g, i, n),
+            Op::Leave(label, _) => {
+                let none = g.lit(Lit::zero(Ty::U32));
+                simplify(g, Op::Binary(BinaryOp::Eq, label, none))
+            }
             Op::Binary(_, _, b) => {
                 let zero = g.lit(Lit::zero(g.ty(b).elem));
                 simplify(g, Op::Binary(BinaryOp::Ne, b, zero))
@@ -85,29 +80,12 @@ impl Quiet {
         })
     }
 
-    /// Returns the value that [`Quiet::left`] was given, if the node comes from it.
-    pub fn stored_value(g: &Graph, n: NodeId) -> Option<NodeId> {
-        let Op::Select(any, mut left, value) = *g.op(n) else { return None };
-        if !matches!(g.op(any), Op::Unary(UnaryOp::Unlikely, _)) {
-            return None;
-        }
-        while left != value {
-            let Op::Select(_, of_place, next) = *g.op(left) else { return None };
-            let is_value = matches!(*g.op(of_place), Op::Select(_, known, _) if known == value);
-            if !is_value {
-                return None;
-            }
-            left = next;
-        }
-        Some(value)
-    }
-
     /// Returns the value of a node without its records.
     pub fn value(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if self.is_apart(g, n) {
             return n;
         }
-        if let Some(value) = Self::stored_value(g, n) {
+        if let Some((value, _)) = of_left(g, n) {
             return self.value(g, value);
         }
         if let Some(known) = self.values.get(&n) {
@@ -123,6 +101,7 @@ impl Quiet {
         let op = op.with(&operands, lambda);
         let made = match (Self::condition(g, &op), &op) {
             (Some(inside), Op::Within(..)) => inside,
+            (Some(fine), Op::Leave(..)) => simplify(g, Op::Unary(UnaryOp::Not, fine)),
             (Some(fine), Op::Binary(o, a, b)) => {
                 let ty = g.ty(*b).elem;
                 let [zero, one] = [0, 1].map(|k| g.lit(int(ty, k)));
@@ -145,133 +124,119 @@ impl Quiet {
         made
     }
 
-    /// Returns the bits of the records that computing a node leaves. `None` says that they cannot be
-    /// kept.
-    pub fn bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Bits> {
+    /// Returns the record that computing a node leaves. `None` says that it cannot be kept.
+    pub fn kept(&mut self, g: &mut Graph, n: NodeId) -> Option<Kept> {
         if self.is_apart(g, n) {
-            return Some(Bits::default());
+            return Some(Kept::default());
         }
-        if let Some(known) = self.bits.get(&n) {
+        if let Some(known) = self.kept.get(&n) {
             return Some(known.clone());
         }
-        let made = match Self::stored_value(g, n) {
-            Some(_) => self.stored_bits(g, n)?,
-            None => self.bits_of(g, n)?,
+        let made = match of_left(g, n) {
+            Some((value, left)) => {
+                let of_value = self.kept(g, value)?;
+                let left = self.handed_on(g, &left);
+                Kept::first(g, &of_value, &left)
+            }
+            None => self.kept_of(g, n)?,
         };
-        self.bits.insert(n, made.clone());
+        self.kept.insert(n, made.clone());
         Some(made)
     }
 
-    fn bits_of(&mut self, g: &mut Graph, n: NodeId) -> Option<Bits> {
+    /// Returns the record that another launch has found. Nothing of it is computed again.
+    fn handed_on(&mut self, g: &mut Graph, left: &Kept) -> Kept {
+        let Some((label, labels)) = left.label() else { return Kept::default() };
+        Kept::of(self.value(g, *label), labels.clone())
+    }
+
+    /// Returns the first record of several values that are all needed.
+    pub(super) fn first_of(&mut self, g: &mut Graph, all: impl IntoIterator<Item = NodeId>) -> Option<Kept> {
+        let mut first = Kept::default();
+        for n in all {
+            let of_one = self.kept(g, n)?;
+            first = Kept::first(g, &first, &of_one);
+        }
+        Some(first)
+    }
+
+    fn kept_of(&mut self, g: &mut Graph, n: NodeId) -> Option<Kept> {
         let op = g.op(n).clone();
         match &op {
             Op::Select(c, a, b) => {
-                let of_condition = self.bits(g, *c)?;
-                let [a, b] = [self.bits(g, *a)?, self.bits(g, *b)?];
-                let of_arms = match a.is_none() && b.is_none() {
-                    true => Bits::default(),
-                    false => {
-                        let c = self.value(g, *c);
-                        Bits::select(g, c, &a, &b)
-                    }
-                };
-                Some(Bits::either(g, &of_condition, &of_arms))
+                let of_condition = self.kept(g, *c)?;
+                let [a, b] = [self.kept(g, *a)?, self.kept(g, *b)?];
+                if a.is_none() && b.is_none() {
+                    return Some(of_condition);
+                }
+                let c = self.value(g, *c);
+                let of_arms = Kept::select(g, c, &a, &b);
+                Some(Kept::first(g, &of_condition, &of_arms))
             }
-            Op::Reduce { join: step, .. } | Op::Fold { step, .. } if may_record(g, step.body) => None,
+            Op::Reduce { join: step, .. } | Op::Fold { step, .. } if may_record(g, step.body) => {
+                if self.operators { self.of_operator(g, n) } else { None }
+            }
             Op::Loop { .. } => self.of_element_loop(g, n),
             Op::Reduce { init, src, .. }
             | Op::Fold { init, src, .. }
             | Op::SquaredDeviations { init, src } => self.of_loop(g, *init, &[*src]),
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => self.of_loop(g, *init, &[*a, *b]),
             Op::Materialize(_) | Op::Iterate { .. } => None,
+            Op::Leave(label, labels) => {
+                let of_label = self.kept(g, *label)?;
+                let left = self.handed_on(g, &Kept::of(*label, labels.clone()));
+                Some(Kept::first(g, &of_label, &left))
+            }
             op => {
-                let mut all = Bits::default();
-                for o in op.operands() {
-                    let of_operand = self.bits(g, o)?;
-                    all = Bits::either(g, &all, &of_operand);
+                let all = self.first_of(g, op.operands())?;
+                if !op.may_record(g) {
+                    return Some(all);
                 }
-                if op.may_record(g) {
-                    let own = self.own(g, n, op)?;
-                    all = Bits::either(g, &all, &own);
-                }
-                Some(all)
+                let own = self.own(g, n, op)?;
+                Some(Kept::first(g, &all, &own))
             }
         }
     }
 
-    /// Returns the bits of a reduction whose operator leaves none.
-    fn of_loop(&mut self, g: &mut Graph, init: NodeId, arrays: &[NodeId]) -> Option<Bits> {
-        let mut all = self.bits(g, init)?;
+    /// Returns the record of a reduction whose operator leaves none.
+    fn of_loop(&mut self, g: &mut Graph, init: NodeId, arrays: &[NodeId]) -> Option<Kept> {
+        let mut all = self.kept(g, init)?;
         for x in arrays {
             let of_elements = self.of_elements(g, *x)?;
-            all = Bits::either(g, &all, &of_elements);
+            all = Kept::first(g, &all, &of_elements);
         }
         Some(all)
     }
 
-    /// Returns the bits of a node that comes from [`Quiet::left`].
-    fn stored_bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Bits> {
-        let Op::Select(_, mut left, value) = *g.op(n) else { return Some(Bits::default()) };
-        let mut all = self.bits(g, value)?;
-        while let Op::Select(is_left, of_place, next) = *g.op(left)
-            && left != value
-        {
-            let mut place = of_place;
-            while !g.op(place).may_record(g) {
-                place = g.op(place).operands().next()?;
-            }
-            let op = g.op(place).clone();
-            let number = self.number(g, place, &op);
-            let own = Bits::of_place(g, number, is_left);
-            all = Bits::either(g, &all, &own);
-            left = next;
-        }
-        Some(all)
-    }
-
-    /// Returns the number of the place of an operation.
-    fn number(&mut self, g: &Graph, n: NodeId, op: &Op) -> usize {
-        let place = RecordingPlace { op: op.clone(), loc: g.node(n).loc.clone() };
-        self.places.iter().position(|other| other.is_same(&place)).unwrap_or_else(|| {
-            self.places.push(place);
-            self.places.len() - 1
-        })
-    }
-
-    /// Returns the bit of an operation that may leave a record itself.
-    fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<Bits> {
-        let number = self.number(g, n, op);
+    /// Returns the record of an operation that may leave one itself.
+    fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<Kept> {
+        let place = RecordPlace::of(g, n);
+        let label = g.label(place);
         let operands: Vec<NodeId> = op.operands().map(|o| self.value(g, o)).collect();
         let fine = Self::condition(g, &op.with(&operands, None))?;
         let is_left = simplify(g, Op::Unary(UnaryOp::Not, fine));
-        Some(Bits::of_place(g, number, is_left))
+        Some(Kept::of_place(g, label, is_left))
     }
 
-    /// Returns the bits of the records that any element of a `generate` leaves.
-    fn of_elements(&mut self, g: &mut Graph, array: NodeId) -> Option<Bits> {
-        let Op::Generate(extents, lambda) = g.op(array).clone() else { return Some(Bits::default()) };
+    /// Returns the first record that any of the elements of a `generate` leaves.
+    fn of_elements(&mut self, g: &mut Graph, array: NodeId) -> Option<Kept> {
+        let Op::Generate(extents, lambda) = g.op(array).clone() else { return Some(Kept::default()) };
         if !may_record(g, lambda.body) {
-            return Some(Bits::default());
+            return Some(Kept::default());
         }
-        let (mut words, mut count, mut is_kept) = (Vec::new(), 1, true);
-        while words.len() < count {
-            let mut is_empty = true;
-            let of_element = self.within(g, &lambda, |this, g, body| {
-                let bits = this.bits(g, body);
-                is_kept &= bits.is_some();
-                let bits = bits.unwrap_or_default();
-                count = bits.words().len();
-                let word = bits.words().get(words.len()).copied().flatten();
-                is_empty = word.is_none();
-                word.unwrap_or_else(|| g.lit(Lit::zero(Ty::U32)))
-            });
-            let src = g.add(Op::Generate(extents.clone(), of_element));
-            let join = g.lambda(&[Ty::U32; 2], |g, v| g.add(Op::Binary(BinaryOp::Or, v[0], v[1])));
-            let init = g.lit(Lit::zero(Ty::U32));
-            let joined = g.add(Op::Reduce { join, init, src, which: 0 });
-            words.push((!is_empty).then_some(joined));
-        }
-        is_kept.then(|| Bits::of_words(words))
+        let mut found = None;
+        let of_element = self.within(g, &lambda, |this, g, body| {
+            found = this.kept(g, body);
+            let label = found.as_ref().and_then(Kept::label).map(|of| of.0);
+            label.unwrap_or_else(|| g.lit(Lit::zero(Ty::U32)))
+        });
+        let found = found?;
+        let Some((_, labels)) = found.label().cloned() else { return Some(found) };
+        let src = g.add(Op::Generate(extents, of_element));
+        let op = Kept::join(&labels);
+        let join = g.lambda(&[Ty::U32; 2], |g, v| g.add(Op::Binary(op, v[0], v[1])));
+        let init = g.lit(Lit::zero(Ty::U32));
+        Some(Kept::of(g.add(Op::Reduce { join, init, src, which: 0 }), labels))
     }
 
     /// Rewrites the body of a function inside of the element.
@@ -287,4 +252,9 @@ impl Quiet {
             rewritten(self, g, body)
         })
     }
+}
+
+/// Returns a whole number of a type.
+fn int(ty: Ty, n: i64) -> Lit {
+    eval_cast(ty, Lit::i64(n))
 }

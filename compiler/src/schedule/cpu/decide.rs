@@ -286,6 +286,10 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         let mut bounds = match self.l.g.op(n).clone() {
             Op::At(x, at) => at.iter().zip(0..).map(|(i, axis)| (*i, self.l.extent(x, axis))).collect(),
             Op::Within(i, len) => vec![(i, len)],
+            Op::Leave(label, _) => {
+                let none = self.l.g.lit(Lit::zero(Ty::U32));
+                return simplify(&mut self.l.g, Op::Binary(BinaryOp::Eq, label, none));
+            }
             _ => Vec::new(),
         };
         let g = &mut self.l.g;

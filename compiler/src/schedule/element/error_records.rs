@@ -6,13 +6,16 @@
 //! recording operation gets the condition under which the program would have computed it.
 
 use crate::core::simplify::{extent, simplify};
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, kept_records};
 use crate::kernel::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Maximum number of pairs of conditions that are compared to prove an implication.
 const FUEL: u32 = 64;
+
+/// Up to so many paths are compared in pairs. Of more, a path implies those that are parts of its conjunction.
+const FEW: usize = 8;
 
 /// Returns the condition of each node in the region of `roots` that may leave an error record. The
 /// conditions are new nodes of the graph. A read leaves none if its condition says that it is in bounds: values
@@ -35,7 +38,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
         }
     }
     let always = g.lit(Lit::bool(true));
-    let mut needed: HashMap<NodeId, Paths> = roots.iter().map(|r| (*r, Paths(vec![always]))).collect();
+    let mut needed: HashMap<NodeId, Paths> = roots.iter().map(|r| (*r, Paths::of_root(always))).collect();
     let mut out = HashMap::default();
     for &n in order.iter().rev() {
         let Some(paths) = needed.remove(&n) else { continue };
@@ -50,9 +53,14 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
                 need(g, c, here);
                 let then = simplify(g, Op::Binary(BinaryOp::And, here, c));
                 need(g, a, then);
-                let not = simplify(g, Op::Unary(UnaryOp::Not, c));
-                let otherwise = simplify(g, Op::Binary(BinaryOp::And, here, not));
-                need(g, b, otherwise);
+                if kept_records::is_left(g, n) {
+                    // the first arm is this value, too
+                    need(g, b, here);
+                } else {
+                    let not = simplify(g, Op::Unary(UnaryOp::Not, c));
+                    let otherwise = simplify(g, Op::Binary(BinaryOp::And, here, not));
+                    need(g, b, otherwise);
+                }
             }
             op => op.for_operands(|child| need(g, child, here)),
         }
@@ -80,21 +88,73 @@ fn is_in_bounds(g: &mut Graph, read: NodeId, needed: NodeId) -> bool {
 /// paths must be dropped: a value that decides between two arms and is also used in one of them is
 /// needed wherever it decides, and its condition must not depend on the value itself.
 #[derive(Default)]
-struct Paths(Vec<NodeId>);
+struct Paths {
+    list: Vec<NodeId>,
+    /// Of more than a few paths those that are not dropped, and for each condition the paths of whose conjunctions
+    /// it is a part.
+    kept: HashSet<NodeId>,
+    of_part: HashMap<NodeId, Vec<NodeId>>,
+}
 
 impl Paths {
+    /// Returns the one path on which a root is needed.
+    fn of_root(always: NodeId) -> Paths {
+        Paths { list: vec![always], ..Paths::default() }
+    }
+
     fn add(&mut self, g: &Graph, path: NodeId) {
-        if !self.0.iter().any(|known| implies(g, path, *known, &mut FUEL.clone())) {
-            self.0.retain(|known| !implies(g, *known, path, &mut FUEL.clone()));
-            self.0.push(path);
+        if self.list.len() >= FEW {
+            return self.add_to_many(g, path);
         }
+        if !self.list.iter().any(|known| implies(g, path, *known, &mut FUEL.clone())) {
+            self.list.retain(|known| !implies(g, *known, path, &mut FUEL.clone()));
+            self.list.push(path);
+        }
+    }
+
+    fn add_to_many(&mut self, g: &Graph, path: NodeId) {
+        if self.kept.is_empty() {
+            for known in self.list.clone() {
+                self.keep(known, &parts(g, known));
+            }
+        }
+        let parts = parts(g, path);
+        if g.as_lit(path).is_none() && parts.iter().any(|part| self.kept.contains(part)) {
+            return;
+        }
+        for dropped in self.of_part.remove(&path).into_iter().flatten() {
+            self.kept.remove(&dropped);
+        }
+        self.list.push(path);
+        self.keep(path, &parts);
+    }
+
+    fn keep(&mut self, path: NodeId, parts: &[NodeId]) {
+        self.kept.insert(path);
+        parts.iter().for_each(|part| self.of_part.entry(*part).or_default().push(path));
     }
 
     /// Returns the condition that any of the paths is taken.
     fn condition(self, g: &mut Graph) -> NodeId {
+        let is_kept = |path: &NodeId| self.kept.is_empty() || self.kept.contains(path);
         let any = |a, b| simplify(g, Op::Binary(BinaryOp::Or, a, b));
-        self.0.into_iter().reduce(any).expect("a node is needed on some path")
+        self.list.iter().copied().filter(is_kept).reduce(any).expect("a node is needed on some path")
     }
+}
+
+/// Returns the conditions of a conjunction, itself among them, as far as the fuel goes.
+fn parts(g: &Graph, path: NodeId) -> Vec<NodeId> {
+    let mut parts = vec![path];
+    let mut next = 0;
+    while let Some(part) = parts.get(next).copied()
+        && parts.len() < FUEL as usize
+    {
+        if let Op::Binary(BinaryOp::And, a, b) = *g.op(part) {
+            parts.extend([a, b]);
+        }
+        next += 1;
+    }
+    parts
 }
 
 /// Whether `b` holds wherever `a` does, as far as the conjunctions and disjunctions of both prove

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Where the condition follows from a reduction itself, or may leave a record, the reduction is computed without
-//! its records, and another one of bits beside it tells which of them the arm leaves (`core/kept_records.rs`).
+//! its records, and another one of labels beside it tells which of them the arm leaves (`core/kept_records.rs`).
 
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;

@@ -46,6 +46,10 @@ const KINDS: [(Growth, &str); 20] = [
     (Growth::Scalars, "scalars"),
     (Growth::Parameters, "parameters"),
     (Growth::Expressions, "expressions"),
+    (Growth::UnprovenLadder, "unproven-ladder"),
+    (Growth::UnprovenGathers, "unproven-gathers"),
+    (Growth::UnprovenResults, "unproven-results"),
+    (Growth::Divisions, "divisions"),
 ];
 
 /// Counts the bytes in use by this thread, which does all the work.

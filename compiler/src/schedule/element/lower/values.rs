@@ -5,16 +5,22 @@ use super::builder::bind_node;
 use super::region::{Record, Region};
 use super::{Lower, MAX_DEPTH, MAX_OF_EACH, MAX_WRITTEN, Operand, UnlikelyArms};
 use crate::budget;
+use crate::core::labels::{LabelSet, Says};
 use crate::core::records::{WORDS_OF_NUMBER, broken_promise, promised_number, words_of_limit, wrong_bounds};
 use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
+use crate::loc::Loc;
 use crate::plan::{Place, sites};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::element::{approximate, division, nested_loop, slow_path};
 
 /// The operations that are written between two looks at the budget.
 const BETWEEN_CHECKS: usize = 1024;
+
+/// What error records say.
+const COMPUTED: &str = "a read of a computed vector is out of range";
+const DIVISION: &str = "an integer is divided by zero";
 
 impl Lower<'_, '_, '_> {
     /// Returns the value of a node, and the depth of its expression.
@@ -141,6 +147,9 @@ impl Lower<'_, '_, '_> {
         if let Op::Within(i, len) = op {
             return self.inside(n, i, len, r).map(|e| (e, 0));
         }
+        if let Op::Leave(label, labels) = op {
+            return self.left(n, label, &labels, r).map(|e| (e, 0));
+        }
         let mut depth = 0;
         let mut operands: [Option<Box<Expr>>; 3] = [None, None, None];
         for (operand, o) in operands.iter_mut().zip(op.operands()) {
@@ -158,7 +167,7 @@ impl Lower<'_, '_, '_> {
                 if self.launch.g.op(n).may_record(&self.launch.g) {
                     let zero = Expr::Lit(Lit::zero(self.k_ty(&b)));
                     let bad = Expr::Binary(BinaryOp::Eq, b.clone(), Box::new(zero));
-                    self.record(n, "an integer is divided by zero".into(), bad, r);
+                    self.record(n, DIVISION.into(), bad, r);
                 }
                 Expr::Binary(op, a, b)
             }
@@ -188,23 +197,50 @@ impl Lower<'_, '_, '_> {
             return Ok(Expr::Reg(reg));
         }
         let what = match *self.launch.g.op(n) {
-            Op::At(x, _) if self.launch.is_param(x) => {
-                format!("a read of {} is out of range", self.launch.array_name(x))
-            }
+            Op::At(x, _) if self.launch.is_param(x) => self.read_of(x),
             _ => words_of_limit(&self.launch.g, n)
                 .or_else(|| wrong_bounds(&self.launch.g, n))
                 .or_else(|| broken_promise(&self.launch.g, n))
-                .unwrap_or("a read of a computed vector is out of range")
+                .unwrap_or(COMPUTED)
                 .into(),
         };
         self.record(n, what, bad, r);
         Ok(Expr::Reg(reg))
     }
 
+    /// Emits the test whether there is a label, with the records of the places that it may be, and returns its
+    /// result.
+    fn left(&mut self, n: NodeId, label: NodeId, labels: &LabelSet, r: &mut Region) -> Result<Expr> {
+        let value = self.value(label, r)?.0;
+        let label = bind_node(&mut self.k.kernel, &self.launch.g, label, value, &mut r.out);
+        let number = |bits: u32| Expr::Lit(Lit { ty: Ty::U32, bits: bits.into() });
+        let is_left = Expr::binary(BinaryOp::Ne, label.clone(), number(0));
+        for of in labels.labels() {
+            let Some(place) = self.launch.g.labels().place(of).cloned() else { continue };
+            let bad = match labels.is_one() {
+                true => is_left.clone(),
+                false => Expr::binary(BinaryOp::Eq, label.clone(), number(of)),
+            };
+            let what = match &place.says {
+                Says::Param(i) if self.launch.is_param(NodeId(*i)) => self.read_of(NodeId(*i)),
+                Says::Param(_) | Says::Read => COMPUTED.into(),
+                Says::Division => DIVISION.into(),
+                Says::Words(words) => words.to_string(),
+            };
+            self.record_at(n, said(&what, place.loc.as_ref()), bad, r);
+        }
+        Ok(is_left)
+    }
+
     /// Adds an error record for `n`, to be left if `bad` holds on a path that needs `n`.
     fn record(&mut self, n: NodeId, what: String, bad: Expr, r: &mut Region) {
+        let text = said(&what, self.launch.g.node(n).loc.first());
+        self.record_at(n, text, bad, r);
+    }
+
+    /// Adds an error record with this text, which `n` leaves.
+    fn record_at(&mut self, n: NodeId, text: String, bad: Expr, r: &mut Region) {
         let Some(&condition) = r.conditions.get(&n) else { return };
-        let text = self.said(n, &what);
         let site = self.launch.signature.sites.insert_full(text).0 as u32;
         r.records.push(Record { site, condition, bad, number: None });
     }
@@ -212,16 +248,21 @@ impl Lower<'_, '_, '_> {
     /// Leaves an error record that names two numbers, and no element ([`sites`]).
     fn record_numbers(&mut self, n: NodeId, (what, numbers): (&str, Vec<Expr>), bad: Expr, r: &mut Region) {
         let Some(&condition) = r.conditions.get(&n) else { return };
-        let text = self.said(n, what);
+        let text = said(what, self.launch.g.node(n).loc.first());
         for (text, number) in [text.clone(), sites::second(&text)].into_iter().zip(numbers) {
             let site = self.launch.signature.sites.insert_full(text).0 as u32;
             r.records.push(Record { site, condition, bad: bad.clone(), number: Some(number) });
         }
     }
 
-    /// What an error record says, with the author's line.
-    fn said(&self, n: NodeId, what: &str) -> String {
-        let place = self.launch.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
-        format!("{what}{place}")
+    /// What an error record of a read of the caller's array says.
+    fn read_of(&self, x: NodeId) -> String {
+        format!("a read of {} is out of range", self.launch.array_name(x))
     }
+}
+
+/// What an error record says, with the author's line.
+fn said(what: &str, place: Option<&Loc>) -> String {
+    let place = place.map(|l| format!(" ({l})")).unwrap_or_default();
+    format!("{what}{place}")
 }
