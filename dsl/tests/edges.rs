@@ -45,3 +45,48 @@ fn loops_as_long_as_an_index_says() {
         assert!(recorded(&gathered, &[x.clone(), vector(&[1, j])]).starts_with("element 1"));
     }
 }
+
+/// Iterations get a scalar that a loop or an index computes as they get that of a reduction.
+#[test]
+fn scalars_that_the_device_computes() {
+    let f = lower(["x", "p"], ["r"], |x: VExp<f32>, p: SExp<f32>| {
+        let s = loop_for(10, p, |_, s| s * 0.5 + 1.0);
+        x.iterate(3, |x| x * s)
+    });
+    assert_eq!(everywhere(&f, &[vector(&[1f32, 3.]), scalar(2f32)]), [vector(&[8f32, 24.])]);
+    let f = lower(["m", "k"], ["r"], |m: MExp<f32>, k: SExp<i64>| {
+        m.row(loop_for(k, 0i64, |_, s| (s * 5 + 1) % 7))
+    });
+    let m = matrix(&[[1f32, 2.], [3., 4.]]);
+    assert_eq!(everywhere(&f, &[m.clone(), scalar(1i64)]), [vector(&[3f32, 4.])]);
+    recorded(&f, &[m, scalar(2i64)]);
+    let f = lower(["x", "p", "q", "k"], ["r"], |x: VExp<f32>, p: SExp<f32>, q: SExp<f32>, k: SExp<i64>| {
+        let w = [p, q].at(k);
+        x.iterate(3, |x| x * w)
+    });
+    let args = |k: i64| [vector(&[1f32, 3.]), scalar(2f32), scalar(3f32), scalar(k)];
+    assert_eq!(everywhere(&f, &args(1)), [vector(&[27f32, 81.])]);
+    recorded(&f, &args(2));
+}
+
+#[test]
+fn lengths_that_the_device_computes() {
+    fn steps(k: SExp<i64>) -> SExp<i64> {
+        loop_for(k, 0i64, |_, s| s * 2 + 1)
+    }
+    let errors = [
+        refused(["k"], |k: SExp<i64>| iota(steps(k))),
+        refused(["x", "k"], |x: VExp<f32>, k: SExp<i64>| x.slice(0, steps(k))),
+        refused(["x", "k"], |x: VExp<f32>, k: SExp<i64>| x.iterate(steps(k), |x| x + 1.0)),
+        refused(["x", "k"], |x: VExp<f32>, k: SExp<i64>| x.padded(steps(k), 0, Boundary::Clamp)),
+    ];
+    for error in errors {
+        assert_eq!(error.code(), Some("E0209"), "{error}");
+        assert!(error.to_string().contains("is computed by a loop"), "{error}");
+    }
+    let error = refused(["k"], |k: SExp<i64>| iota([k, k + 1].at(k)));
+    assert_eq!(error.code(), Some("E0209"), "{error}");
+    let error = refused(["x", "k"], |x: VExp<i64>, k: SExp<i64>| x + stage(steps(k)));
+    assert_eq!(error.code(), Some("E0311"), "{error}");
+    assert!(error.to_string().contains("is computed by a loop"), "{error}");
+}

@@ -18,7 +18,7 @@
 use super::facts::{Fact, Key};
 use super::{Boundary, Builder};
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule, verify};
+use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule, host, verify};
 use crate::{Error, Result};
 
 /// The names of axes in comparisons of arrays, by rank.
@@ -216,6 +216,11 @@ impl Builder {
             Op::Turn => Some("depends on the number of the step"),
             Op::At(..) | Op::Elem(..) => Some("is read from a vector"),
             op if op.is_reduction() => Some("is computed by a reduction"),
+            Op::Loop { .. } => Some("is computed by a loop"),
+            Op::Within(..) => Some("is chosen by an index that is tested for its range"),
+            op if self.function.graph.ty(node).is_scalar() && !host::is_of_host(op) => {
+                Some("is computed on the device")
+            }
             _ => None,
         };
         if let Op::Param(i) = op {
