@@ -46,6 +46,40 @@ fn loops_as_long_as_an_index_says() {
     }
 }
 
+/// What a function of an array that no one could store gives, in the passes' form and on a simulated GPU, and whether
+/// it leaves a record. Nothing is read out of bounds.
+fn fused(f: &Function, args: &[Value]) -> (Vec<Value>, bool) {
+    let fused = pipeline::run(f, &mut |_, _| ()).expect("the passes work");
+    let expected = interp::run(&fused, args).expect("the call works");
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
+    let how = gpu::How { layout: gpu::Layout::Offset, version: None, span: 1, order: Order::Ascending };
+    let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{e}\n{f}"));
+    assert_eq!((&found.results, found.record.is_some()), (&expected.results, expected.recorded), "{f}");
+    (expected.results, expected.recorded)
+}
+
+/// An extent that a scalar parameter gives may be so large that an index plus another one wraps, as nothing of that
+/// size is ever stored.
+#[test]
+fn extents_of_any_size() {
+    let f = lower(["x", "n"], ["r"], |x: VExp<u8>, n: SExp<i64>| {
+        generate2(n, x.len(), |i, j| x.at((i + j).min(x.len() - 1))).row(n - 1)
+    });
+    let x = vector(&[1u8, 2, 3]);
+    assert_eq!(everywhere(&f, &[x.clone(), scalar(2i64)]), [vector(&[2u8, 3, 3])]);
+    assert_eq!(fused(&f, &[x.clone(), scalar(i64::MAX)]), (vec![vector(&[3u8, 3, 0])], true));
+    let clamped = lower(["x", "n"], ["r"], |x: VExp<u8>, n: SExp<i64>| {
+        generate2(n, x.len(), |i, j| x.at((n - 1 - i + j).min(x.len() - 1))).row(0)
+    });
+    assert_eq!(fused(&clamped, &[x.clone(), scalar(i64::MAX)]), (vec![vector(&[3u8, 3, 0])], true));
+    let g = lower(["x", "n"], ["r"], |x: VExp<u8>, n: SExp<i64>| {
+        generate2(n, n, |i, j| x.at((i + j).max(0) % x.len())).slice(n - 1, n, n - 2, n)
+    });
+    assert_eq!(everywhere(&g, &[x.clone(), scalar(3i64)]), [matrix(&[[1u8, 2]])]);
+    assert_eq!(fused(&g, &[x, scalar(i64::MAX)]).1, false);
+}
+
 /// Iterations get a scalar that a loop or an index computes as they get that of a reduction.
 #[test]
 fn scalars_that_the_device_computes() {
