@@ -124,3 +124,14 @@ fn lengths_that_the_device_computes() {
     assert_eq!(error.code(), Some("E0311"), "{error}");
     assert!(error.to_string().contains("is computed by a loop"), "{error}");
 }
+
+/// Each sum is looked into once, though it is used twice.
+#[test]
+fn sums_of_sums() {
+    let f = lower(["x"], ["r", "n"], |x: VExp<f32>| {
+        let n = (0..60).fold(x.len(), |n, _| n + n);
+        let m = (0..60).fold(x.len(), |m, k| m + (m - k));
+        (iota(n), m)
+    });
+    assert_eq!(call(&f, &[vector::<f32>(&[])])[0], vector::<i64>(&[]));
+}
