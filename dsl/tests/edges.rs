@@ -135,3 +135,16 @@ fn sums_of_sums() {
     });
     assert_eq!(call(&f, &[vector::<f32>(&[])])[0], vector::<i64>(&[]));
 }
+
+#[test]
+fn parts_that_wrap() {
+    let f = lower(["x", "p", "s"], ["r"], |x: VExp<f32>, p: VExp<f32>, s: SExp<i64>| x.with_slice(s, p));
+    let args = |s: i64| [vector(&[1f32, 2., 3.]), vector(&[7f32, 8.]), scalar(s)];
+    assert_eq!(everywhere(&f, &args(1)), [vector(&[1f32, 7., 8.])]);
+    for s in [2, i64::MAX - 1, i64::MAX, -1, i64::MIN] {
+        violated(&f, &args(s));
+    }
+    let block = |m: MExp<f32>, p: MExp<f32>, s: SExp<i64>| m.with_block(0, s, p);
+    let f = lower(["m", "p", "s"], ["r"], block);
+    violated(&f, &[matrix(&[[1f32, 2.], [3., 4.]]), matrix(&[[5f32]]), scalar(i64::MAX)]);
+}

@@ -7,7 +7,7 @@
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
 //! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
 //! | `padded` | `extent`: 0 <= margin; `margin`: the margin <= length, or 1 <= length |
-//! | `with_slice`, `with_block` | `start`, `stop`: the part lies inside; `part`: it has an element |
+//! | `with_slice`, `with_block` | `start`, `order`, `stop`: the part lies inside; `part`: it has an element |
 //! | `iterate` | `count`: 0 <= k; `same`: the states keep their extents |
 //! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
@@ -124,6 +124,8 @@ impl Builder {
             let stop = linear::add(&mut self.function.graph, *start, length);
             self.require(&subject, Rule::Start, zero, *start)?;
             self.require(&subject, Rule::Part, one, length)?;
+            // a sum that wraps is below its first operand
+            self.require(&subject, Rule::Order, *start, stop)?;
             self.require(&subject, Rule::Stop, stop, whole)?;
         }
         Ok(())
