@@ -148,3 +148,36 @@ fn parts_that_wrap() {
     let f = lower(["m", "p", "s"], ["r"], block);
     violated(&f, &[matrix(&[[1f32, 2.], [3., 4.]]), matrix(&[[5f32]]), scalar(i64::MAX)]);
 }
+
+#[test]
+fn margins_that_wrap() {
+    for boundary in [Boundary::Clamp, Boundary::Constant(0f32), Boundary::Mirror, Boundary::Wrap] {
+        let f = lower(["x", "a", "b"], ["r"], |x: VExp<f32>, a: SExp<i64>, b: SExp<i64>| {
+            x.padded(a, b, boundary).slice(0, 1)
+        });
+        let args = |a: i64, b: i64| [vector(&[1f32, 2.]), scalar(a), scalar(b)];
+        everywhere(&f, &args(1, 2));
+        for (a, b) in [(i64::MAX, i64::MAX), (i64::MAX, 0), (0, i64::MAX), (i64::MAX - 2, 1)] {
+            let message = violated(&f, &args(a, b));
+            assert!(message.contains("padded of x"), "{message}");
+        }
+        // an array of any length, of which nothing is stored
+        let f =
+            lower(["n", "i"], ["r"], |n: SExp<i64>, i: SExp<i64>| fill(n, 1f32).padded(1, 1, boundary).at(i));
+        violated(&f, &[scalar(i64::MAX), scalar(i64::MAX)]);
+    }
+}
+
+/// Without margins nothing is asked of an array, also if the margins are known only at the call.
+#[test]
+fn no_margins() {
+    for boundary in [Boundary::Clamp, Boundary::Constant(0f32), Boundary::Mirror, Boundary::Wrap] {
+        let f = lower(["x", "r"], ["y"], |x: VExp<f32>, r: SExp<i64>| x.padded(r, r, boundary));
+        assert_eq!(everywhere(&f, &[vector::<f32>(&[]), scalar(0i64)]), [vector::<f32>(&[])]);
+        let message = violated(&f, &[vector::<f32>(&[]), scalar(1i64)]);
+        assert!(message.contains("the margin needs 1 or more elements, the length is 0"), "{message}");
+        let f = lower(["x"], ["y"], |x: VExp<f32>| x.padded(0, 0, boundary));
+        assert_eq!(everywhere(&f, &[vector::<f32>(&[])]), [vector::<f32>(&[])]);
+        assert!(f.requires.iter().all(|r| r.rule != Rule::Margin), "{f}");
+    }
+}
