@@ -89,6 +89,9 @@ pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
         Op::Cast(ty, _) => ty,
         _ => return None,
     };
+    if g.approximates && ty.is_float() && matches!(op, Op::MulAdd(..)) {
+        return None;
+    }
     rules.iter().filter(|rule| rule.types.has(ty)).find_map(|rule| {
         let found = rule.from.find(g, op, ty).filter(|f| f.holds(rule.when))?;
         Some(rule.to.make(g, &found, simplify))
