@@ -181,3 +181,13 @@ fn no_margins() {
         assert!(f.requires.iter().all(|r| r.rule != Rule::Margin), "{f}");
     }
 }
+
+#[test]
+fn checks_after_no_steps() {
+    let steps = |x: VExp<f32>| iterate_while(9, x, |x| x.max().lt(9.0), |x| x + 1.0).check_every(0);
+    let number = refused(["x"], move |x: VExp<f32>| steps(x).1);
+    let states = refused(["x"], move |x: VExp<f32>| steps(x).0);
+    for error in [number, states] {
+        assert_eq!(error.code(), Some("E0208"), "{error}");
+    }
+}
