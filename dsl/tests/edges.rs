@@ -191,3 +191,29 @@ fn checks_after_no_steps() {
         assert_eq!(error.code(), Some("E0208"), "{error}");
     }
 }
+
+/// Whoever computes a value leaves the records of all that it names, whatever it turns out to be.
+#[test]
+fn records_of_operands_that_decide_nothing() {
+    let f = lower(["x"], ["r"], |x: VExp<f32>| x.map(|a| [a, a, a].with_at(lit(5i64), 0.0)[0]));
+    recorded(&f, &[vector(&[1f32])]);
+    let beyond = |x: VExp<i64>, of: fn(SExp<i64>) -> SExp<i64>| generate(x.len(), move |i| of(x.at(i + 7)));
+    let all: [fn(SExp<i64>) -> SExp<i64>; 9] = [
+        |a| a - a,
+        |a| 0 * a,
+        |a| a + 1 - a,
+        |a| (a + a) - 2 * a,
+        |a| a ^ a,
+        |a| a & 0,
+        |a| a | -1,
+        |a| cond(a.eq(a), 1, 2),
+        |a| cond(a.lt(a) & a.ne(a), 1, 2),
+    ];
+    for of in all {
+        let f = lower(["x"], ["r"], move |x: VExp<i64>| beyond(x, of));
+        recorded(&f, &[vector(&[1i64, 2])]);
+    }
+    // an arm that is not taken leaves none
+    let f = lower(["x"], ["r"], |x: VExp<i64>| generate(x.len(), |i| cond(lit(true), i, x.at(i + 7))));
+    everywhere(&f, &[vector(&[1i64, 2])]);
+}
