@@ -1,6 +1,6 @@
 //! Source locations of the author's program.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 /// A place in the author's program.
@@ -73,11 +73,72 @@ impl LocStack {
 
 impl fmt::Display for LocStack {
     /// Writes `!file:line:column<file:line:column`, as in the text IRs, or nothing for an empty
-    /// stack.
+    /// stack. What would end a place there is written by its number, `%20`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, loc) in self.0.iter().enumerate() {
-            write!(f, "{}{loc}", if i == 0 { "!" } else { "<" })?;
+            f.write_str(if i == 0 { "!" } else { "<" })?;
+            for c in loc.file.chars() {
+                match c {
+                    '<' | '%' => write!(f, "%{:02x}", u32::from(c))?,
+                    c if c.is_ascii_whitespace() || c.is_ascii_control() => {
+                        write!(f, "%{:02x}", u32::from(c))?
+                    }
+                    c => f.write_char(c)?,
+                }
+            }
+            write!(f, ":{}:{}", loc.line, loc.column)?;
         }
         Ok(())
+    }
+}
+
+/// Returns the name of a file as it was before it was written in a text IR. A percent sign without a number stands
+/// for itself.
+pub(crate) fn file_of_text(written: &str) -> String {
+    let mut parts = written.split('%');
+    let mut file = String::from(parts.next().unwrap_or_default());
+    for part in parts {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(u8::is_ascii);
+        match code {
+            Some(code) => {
+                file.push(char::from(code));
+                file.push_str(&part[2..]);
+            }
+            None => {
+                file.push('%');
+                file.push_str(part);
+            }
+        }
+    }
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Loc, LocStack};
+    use crate::text::{self, Token};
+
+    #[test]
+    fn places_of_any_file_are_read_back() {
+        let names = [
+            "a.rs",
+            "my src/a b.rs",
+            "<stdin>",
+            "100%.rs",
+            "%20.rs",
+            "t\tab\n.rs",
+            "C:\\x: y\\ä.rs",
+            "日本.rs",
+        ];
+        for name in names {
+            let loc = |line| Loc { file: name.into(), line, column: 7 };
+            let places = LocStack([loc(3), loc(5)].into());
+            let written = places.to_string();
+            let tokens = text::lex(&format!("add {written} ; a comment")).unwrap();
+            assert_eq!(tokens[1].0, Token::Place(places), "{written}");
+            assert_eq!(tokens.len(), 2, "{written}");
+        }
+        // a sign that no number follows, as in texts of before
+        assert_eq!(super::file_of_text("5%/a%zz.rs%"), "5%/a%zz.rs%");
     }
 }

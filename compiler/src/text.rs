@@ -2,10 +2,9 @@
 //! their parsers need.
 
 use crate::error::{Error, Result};
-use crate::loc::{Loc, LocStack};
+use crate::loc::{Loc, LocStack, file_of_text};
 use crate::scalar::{Lit, Ty};
 use std::fmt;
-use std::sync::Arc;
 
 /// A token.
 #[derive(Clone, PartialEq, Debug)]
@@ -129,7 +128,7 @@ fn place(s: &str) -> std::result::Result<LocStack, String> {
     let one = |part: &str| {
         let mut it = part.rsplitn(3, ':');
         let (column, line, file) = (it.next()?, it.next()?, it.next()?);
-        Some(Loc { file: Arc::from(file), line: line.parse().ok()?, column: column.parse().ok()? })
+        Some(Loc { file: file_of_text(file).into(), line: line.parse().ok()?, column: column.parse().ok()? })
     };
     let places: Option<Vec<Loc>> = s.split('<').map(one).collect();
     Ok(LocStack(places.ok_or_else(|| format!("`{s}` is not file:line:column"))?.into()))

@@ -80,11 +80,14 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, 
         for state in after {
             states.push(node::map_one(at, "iterate_while", &[state], |v| known(v[0])));
         }
+        let mut number = known(number);
         if n == 0 {
             let wrong = Error::user("E0208", "check_every: a check is made every 1 or more steps");
-            states = states.iter().map(|s| node::invalid(at, s.ty, wrong.clone())).collect();
+            for value in states.iter_mut().chain([&mut number]) {
+                *value = node::invalid(at, value.ty, wrong.clone());
+            }
         }
-        (like(&init, at, &states), SExp::of(known(number)))
+        (like(&init, at, &states), SExp::of(number))
     }
 }
 

@@ -6,8 +6,8 @@
 //! | several arrays joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's, along each axis |
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
 //! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
-//! | `padded` | `extent`: 0 <= margin; `margin`: the margin <= length, or 1 <= length |
-//! | `with_slice`, `with_block` | `start`, `stop`: the part lies inside; `part`: it has an element |
+//! | `padded` | `extent`: 0 <= margin, and the padded length does not wrap; `margin`: the margin <= length, or 1 <= length if there is a margin |
+//! | `with_slice`, `with_block` | `start`, `order`, `stop`: the part lies inside; `part`: it has an element |
 //! | `iterate` | `count`: 0 <= k; `same`: the states keep their extents |
 //! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
@@ -18,7 +18,9 @@
 use super::facts::{Fact, Key};
 use super::{Boundary, Builder};
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule, verify};
+use crate::core::simplify::simplify;
+use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule, host, verify};
+use crate::scalar::{BinaryOp, Lit};
 use crate::{Error, Result};
 
 /// The names of axes in comparisons of arrays, by rank.
@@ -83,7 +85,8 @@ impl Builder {
     }
 
     /// Requires that mirrored and repeated margins are not wider than the array, and that for other
-    /// margins the array has an element to read.
+    /// margins, if there are any, the array has an element to read. The lengths of which the padded one is the
+    /// last, and the indices beyond the edges, must not wrap.
     pub(super) fn margins(
         &mut self,
         src: NodeId,
@@ -98,15 +101,31 @@ impl Builder {
         for margin in margins {
             self.require(&subject, Rule::Extent, zero, margin)?;
         }
+        let g = &mut self.function.graph;
+        let wider = linear::add(g, length, margins[0]);
+        let widest = linear::add(g, wider, margins[1]);
+        let mut sums = if g.as_lit(margins[0]).is_some() { vec![widest] } else { vec![wider, widest] };
         match boundary {
             Boundary::Mirror | Boundary::Wrap => {
-                margins.iter().try_for_each(|margin| self.require(&subject, Rule::Margin, *margin, length))
+                sums.push(linear::add(g, length, length));
+                margins
+                    .iter()
+                    .try_for_each(|margin| self.require(&subject, Rule::Margin, *margin, length))?;
             }
             Boundary::Clamp | Boundary::Constant(_) => {
-                let one = self.number(1);
-                self.require(&subject, Rule::Margin, one, length)
+                let both = linear::add(g, margins[0], margins[1]);
+                let one = g.lit(Lit::i64(1));
+                let needed = simplify(g, Op::Binary(BinaryOp::Min, both, one));
+                self.require(&subject, Rule::Margin, needed, length)?;
             }
         }
+        // the sum of two numbers that are not negative is negative if it wraps
+        for sum in sums {
+            if !cannot_wrap(&self.function.graph, &Linear::of(&self.function.graph, sum)) {
+                self.require(&subject, Rule::Extent, zero, sum)?;
+            }
+        }
+        Ok(())
     }
 
     /// Requires that a part lies inside the array whose elements it replaces.
@@ -124,6 +143,8 @@ impl Builder {
             let stop = linear::add(&mut self.function.graph, *start, length);
             self.require(&subject, Rule::Start, zero, *start)?;
             self.require(&subject, Rule::Part, one, length)?;
+            // a sum that wraps is below its first operand
+            self.require(&subject, Rule::Order, *start, stop)?;
             self.require(&subject, Rule::Stop, stop, whole)?;
         }
         Ok(())
@@ -216,6 +237,11 @@ impl Builder {
             Op::Turn => Some("depends on the number of the step"),
             Op::At(..) | Op::Elem(..) => Some("is read from a vector"),
             op if op.is_reduction() => Some("is computed by a reduction"),
+            Op::Loop { .. } => Some("is computed by a loop"),
+            Op::Within(..) => Some("is chosen by an index that is tested for its range"),
+            op if self.function.graph.ty(node).is_scalar() && !host::is_of_host(op) => {
+                Some("is computed on the device")
+            }
             _ => None,
         };
         if let Op::Param(i) = op {

@@ -77,6 +77,9 @@ pub struct Graph {
     /// call, are evaluated on demand. This holds while compiler passes still move such nodes
     /// ([`crate::passes::guard`]).
     pub on_demand: bool,
+    /// Whether sums and products are still to be approximated (`fast_math`), so that a multiply-add, which is not,
+    /// does not become one of them.
+    pub approximates: bool,
     fresh: u32,
     loc: LocStack,
     /// Variables that stand for an element's indices while the element is only inspected.

@@ -10,13 +10,14 @@
 //! the clamped index reads has an element. The value of the clamped read beside its condition is
 //! not used. The schedule's interior (`schedule/boundary`) has neither the condition nor the clamp.
 //!
-//! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap. An
-//! index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and an
+//! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap
+//! (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and an
 //! integer division whose divisor is proven to be positive leaves no error record.
 
 mod known;
 mod once;
 mod quotients;
+mod sizes;
 mod steps;
 
 use super::equations::Equations;
@@ -75,7 +76,8 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
         _ => None,
     });
     let indices = indices.collect();
-    let guards = Guards::of(rules, indices);
+    let mut guards = Guards::of(rules, indices);
+    guards.learn_extents(g, 0);
     inside.into_iter().all(|n| match g.op(n).clone() {
         Op::Elem(x, index) => guards.clamped(g, x, &index).is_some_and(|made| made == index),
         _ => true,
@@ -97,6 +99,9 @@ struct Guards<'a> {
     rules: &'a Equations,
     /// The enclosing indices, each with its extent and the number of its index space.
     indices: Vec<(NodeId, NodeId, usize)>,
+    /// Those whose extents are no greater than a small sum of lengths. An index of another extent may be any number
+    /// from 0 on: nothing of that size need be stored.
+    small: HashSet<NodeId>,
     /// The forms that are not negative where the current node is needed.
     conditions: Vec<Linear>,
     /// The nodes through which a total read, or a division that leaves a record, is reached.
@@ -108,8 +113,8 @@ struct Guards<'a> {
 
 impl<'a> Guards<'a> {
     fn of(rules: &'a Equations, indices: Vec<(NodeId, NodeId, usize)>) -> Guards<'a> {
-        let (leads, made) = (HashSet::default(), Made::default());
-        Guards { rules, indices, conditions: vec![], leads, visits: 0, made }
+        let (small, leads, made) = (HashSet::default(), HashSet::default(), Made::default());
+        Guards { rules, indices, small, conditions: vec![], leads, visits: 0, made }
     }
 
     fn node(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
@@ -173,6 +178,7 @@ impl<'a> Guards<'a> {
         let (vars, body) = self.opened(g, &lambda, &extents);
         let outer = self.indices.len();
         self.indices.extend(vars.iter().zip(&extents).map(|(v, n)| (v.1, *n, outer)));
+        self.learn_extents(g, outer);
         self.made.here = None;
         let body = self.node(g, body);
         self.forget(outer, self.conditions.len());
@@ -248,49 +254,6 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// Returns the linear forms of two operands if none of their sums can wrap.
-    fn exact(&self, g: &Graph, operands: [NodeId; 2]) -> Option<[Linear; 2]> {
-        let forms = operands.map(|n| self.rules.resolve(&Linear::of(g, n)));
-        forms.iter().all(|form| self.is_small(g, form, MAX_STEPS)).then_some(forms)
-    }
-
-    /// Whether a form has small coefficients, and its terms are indices, lengths, extents that are
-    /// no sums, and clamps, quotients and remainders of these.
-    fn is_small(&self, g: &Graph, form: &Linear, depth: u32) -> bool {
-        let known = |t: NodeId| {
-            let is_index = self.indices.iter().any(|(i, n, _)| t == *i || t == *n);
-            is_index || matches!(g.op(t), Op::Len(..)) || self.is_small_operation(g, t, depth)
-        };
-        form.constant.unsigned_abs() < 1 << 40
-            && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 6 && known(*t))
-    }
-
-    /// Whether a node is a quotient or a remainder of small operands, which is no greater than the
-    /// dividend, whatever the divisor is, or a clamp to small bounds, whatever is clamped.
-    fn is_small_operation(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
-        use BinaryOp::{Div, Rem};
-        match *g.op(n) {
-            _ if depth == 0 => false,
-            Op::Binary(Div | Rem, a, b) if is_i64(g, a) => {
-                [a, b].iter().all(|o| self.is_small(g, &Linear::of(g, *o), depth - 1))
-            }
-            _ if is_clamp(g, n) => [false, true].iter().all(|above| self.is_bounded(g, n, *above, depth)),
-            _ => false,
-        }
-    }
-
-    /// Whether a node is no greater (`above`) or no less than something small.
-    fn is_bounded(&self, g: &Graph, n: NodeId, above: bool, depth: u32) -> bool {
-        let Some(left) = depth.checked_sub(1) else { return false };
-        match *g.op(n) {
-            Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) if is_i64(g, a) => {
-                let side = |o: NodeId| self.is_bounded(g, o, above, left);
-                if (op == BinaryOp::Min) == above { side(a) || side(b) } else { side(a) && side(b) }
-            }
-            _ => self.is_small(g, &Linear::of(g, n), left),
-        }
-    }
-
     /// Returns indices that are in bounds in any case, and are the given ones where the read is
     /// needed. Returns `None` if the conditions do not prove that the read is in bounds there.
     fn clamped(&self, g: &mut Graph, x: NodeId, index: &[NodeId]) -> Option<Vec<NodeId>> {
@@ -345,7 +308,7 @@ impl<'a> Guards<'a> {
             // a maximum is at least either operand, and at most the greater one; a sum may wrap
             let side = |o: NodeId| {
                 let value = Linear::of(g, o);
-                (is_clamp(g, o) || self.is_small(g, &value, MAX_STEPS))
+                (is_clamp(g, o) || self.is_exact(g, &value, MAX_STEPS))
                     && self.follows(g, &without(term, &value), index, conditions, left)
             };
             return if (op == BinaryOp::Max) == (*k > 0) { side(a) || side(b) } else { side(a) && side(b) };

@@ -73,18 +73,18 @@ impl HostScalars {
     }
 }
 
+/// Whether the host computes a scalar operation if it can compute its operands.
+pub fn is_of_host(op: &Op) -> bool {
+    use Op::{Binary, Cast, Checked, Const, Len, MulAdd, Param, Select, Stage, Turn, Unary};
+    matches!(op, Const(_) | Param(_) | Turn | Checked | Len(..))
+        || matches!(op, Unary(..) | Binary(..) | MulAdd(..) | Select(..) | Cast(..) | Stage(_))
+}
+
 /// Returns the scalars from which the host would compute a node, or nothing if it cannot.
 fn needs(g: &Graph, n: NodeId) -> Option<Vec<NodeId>> {
     match g.op(n) {
-        Op::Const(_) | Op::Param(_) | Op::Turn | Op::Checked => Some(Vec::new()),
-        op @ (Op::Unary(..)
-        | Op::Binary(..)
-        | Op::MulAdd(..)
-        | Op::Select(..)
-        | Op::Cast(..)
-        | Op::Stage(_)) => Some(op.operands().collect()),
         Op::Len(x, axis) => Some(length_needs(g, *x, *axis)),
-        _ => None,
+        op => is_of_host(op).then(|| op.operands().collect()),
     }
 }
 

@@ -19,44 +19,51 @@ pub struct Linear {
     pub terms: Terms,
 }
 
-/// The most terms of a normalised sum. Longer sums are left as they are, because normalising each
-/// prefix of a long chain would take quadratic time.
-const MAX_TERMS: usize = 16;
+/// The most nodes of a sum that are looked into. What is left of a longer one is a term as it is, because
+/// normalising each prefix of a long chain would take quadratic time.
+const MAX_NODES: usize = 512;
 
 impl Linear {
     /// Returns the form of an i64 scalar.
     pub fn of(g: &Graph, n: NodeId) -> Linear {
-        let mut out = Linear::default();
-        out.accumulate(g, n, 1);
-        out
+        Linear::with_dropped(g, n).0
     }
 
-    fn accumulate(&mut self, g: &Graph, n: NodeId, k: i64) {
-        match *g.op(n) {
-            Op::Const(l) => self.constant = self.constant.wrapping_add(k.wrapping_mul(l.as_i64())),
-            Op::Unary(UnaryOp::Neg, a) if self.fits() => self.accumulate(g, a, k.wrapping_neg()),
-            Op::Binary(BinaryOp::Add, a, b) if self.fits() => {
-                self.accumulate(g, a, k);
-                self.accumulate(g, b, k);
-            }
-            Op::Binary(BinaryOp::Sub, a, b) if self.fits() => {
-                self.accumulate(g, a, k);
-                self.accumulate(g, b, k.wrapping_neg());
-            }
-            Op::Binary(BinaryOp::Mul, a, b) if g.as_lit(a).is_some() || g.as_lit(b).is_some() => {
-                let (c, x) =
-                    if let Some(c) = g.as_lit(a) { (c, b) } else { (g.as_lit(b).unwrap_or(Lit::i64(1)), a) };
-                self.accumulate(g, x, k.wrapping_mul(c.as_i64()));
-            }
-            _ => {
-                let sum = self.terms.get(&n).copied().unwrap_or(0).wrapping_add(k);
-                self.terms.set(n, sum);
+    /// Returns the form of an i64 scalar, and what it names that is multiplied by 0 in all.
+    pub fn with_dropped(g: &Graph, n: NodeId) -> (Linear, Vec<NodeId>) {
+        let (mut out, mut dropped) = (Linear::default(), Vec::new());
+        // the nodes of the sum that are not looked into yet, in ascending order: each is looked into once, with what
+        // all of its users multiply it by, because users have higher numbers than their operands
+        let mut sum = vec![(n, 1i64)];
+        let mut left = MAX_NODES;
+        while let Some((n, k)) = sum.pop() {
+            left = left.saturating_sub(1);
+            let mut add = |n: NodeId, k: i64| match sum.binary_search_by_key(&n, |part| part.0) {
+                Ok(at) => sum[at].1 = sum[at].1.wrapping_add(k),
+                Err(at) => sum.insert(at, (n, k)),
+            };
+            match *g.op(n) {
+                Op::Const(l) => out.constant = out.constant.wrapping_add(k.wrapping_mul(l.as_i64())),
+                _ if k == 0 => dropped.push(n),
+                _ if left == 0 => out.terms.set(n, k),
+                Op::Unary(UnaryOp::Neg, a) => add(a, k.wrapping_neg()),
+                Op::Binary(BinaryOp::Add, a, b) => {
+                    add(a, k);
+                    add(b, k);
+                }
+                Op::Binary(BinaryOp::Sub, a, b) => {
+                    add(a, k);
+                    add(b, k.wrapping_neg());
+                }
+                Op::Binary(BinaryOp::Mul, a, b) => match (g.as_lit(a), g.as_lit(b)) {
+                    (Some(c), _) => add(b, k.wrapping_mul(c.as_i64())),
+                    (_, Some(c)) => add(a, k.wrapping_mul(c.as_i64())),
+                    _ => out.terms.set(n, k),
+                },
+                _ => out.terms.set(n, k),
             }
         }
-    }
-
-    fn fits(&self) -> bool {
-        self.terms.len() < MAX_TERMS
+        (out, dropped)
     }
 
     /// Returns `self - other`.

@@ -1,5 +1,6 @@
 //! Inner products in panels (semantics 5.7) as sums of panels.
 
+use super::arithmetic::exact;
 use super::simplify::simplify;
 use super::{Graph, Lambda, NodeId, Op, PANEL, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -32,7 +33,7 @@ pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
         g.add(Op::PanelDot { init: nothing, a, b })
     });
     let src = g.add(Op::Generate(vec![count], each));
-    let step = g.lambda(&[ty, ty], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
+    let step = g.lambda(&[ty, ty], |g, v| exact(g, BinaryOp::Add, v[0], v[1]));
     let sum = g.add(Op::Fold { step, init: nothing, src, which: 0 });
-    g.add(Op::Binary(BinaryOp::Add, init, sum))
+    exact(g, BinaryOp::Add, init, sum)
 }

@@ -5,6 +5,7 @@
 //! bodies of such arrays stay as the author wrote them, and are walked through for each index at which
 //! an element is needed.
 
+use super::total_reads::has_unproven_indices;
 use super::{Function, Graph, Lambda, NodeId, Op, Var};
 use crate::budget;
 use crate::scalar::Ty;
@@ -86,7 +87,8 @@ struct Walk {
     made: HashMap<NodeId, NodeId>,
     /// The variables in scope.
     scope: Vec<Var>,
-    /// The variables for which a read is not proven to be in bounds.
+    /// The variables for which a read is not proven to be in bounds, with the indices of loops whose extents
+    /// depend on them.
     unproven: Vec<Var>,
 }
 
@@ -107,12 +109,12 @@ pub fn composed(
 /// Returns a lambda with a composed body.
 pub fn composed_lambda(g: &mut Graph, lambda: &Lambda, compose: &mut Compose) -> Lambda {
     let mut walk = Walk { made: HashMap::default(), scope: Vec::new(), unproven: Vec::new() };
-    walk.lambda(g, lambda, compose)
+    walk.lambda(g, lambda, true, compose)
 }
 
 impl Walk {
     fn body(&mut self, g: &mut Graph, body: NodeId, compose: &mut Compose) -> NodeId {
-        let mut steps: Option<(Lambda, Lambda)> = None;
+        let mut steps: Option<((Lambda, bool), Lambda)> = None;
         for n in g.reachable_until([body], |n| g.is_closed(n) || self.made.contains_key(&n)) {
             if !g.node(n).free.iter().all(|v| self.scope.contains(v)) || matches!(g.op(n), Op::Var(..)) {
                 continue;
@@ -122,17 +124,18 @@ impl Walk {
             let loc = g.node(n).loc.within(&asked);
             g.set_loc(loc.clone());
             let operands: Vec<NodeId> = op.operands().map(|o| *self.made.get(&o).unwrap_or(&o)).collect();
+            let proven = !has_unproven_indices(g, &op, &self.unproven);
             let lambda = op.lambda().map(|l| match &op {
                 // all values of a loop have one step
                 Op::Loop { .. } => match &steps {
-                    Some((of, made)) if of == l => made.clone(),
+                    Some((of, made)) if (&of.0, of.1) == (l, proven) => made.clone(),
                     _ => {
-                        let made = self.lambda(g, l, compose);
-                        steps = Some((l.clone(), made.clone()));
+                        let made = self.lambda(g, l, proven, compose);
+                        steps = Some(((l.clone(), proven), made.clone()));
                         made
                     }
                 },
-                _ => self.lambda(g, l, compose),
+                _ => self.lambda(g, l, proven, compose),
             });
             let is_unproven = |i: &NodeId| g.node(*i).free.iter().any(|v| self.unproven.contains(v));
             let unproven = matches!(&op, Op::Elem(_, index) if index.iter().any(is_unproven));
@@ -150,15 +153,20 @@ impl Walk {
         *self.made.get(&body).unwrap_or(&body)
     }
 
-    fn lambda(&mut self, g: &mut Graph, lambda: &Lambda, compose: &mut Compose) -> Lambda {
+    /// Returns a lambda with a composed body. Reads that depend on its parameters are `proven`, or not.
+    fn lambda(&mut self, g: &mut Graph, lambda: &Lambda, proven: bool, compose: &mut Compose) -> Lambda {
         let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-        let outer = self.scope.len();
+        let (outer, unproven) = (self.scope.len(), self.unproven.len());
         let made = g.lambda(&types, |g, v| {
             self.scope.extend(v.iter().flat_map(|v| g.node(*v).free.iter().copied()));
+            if !proven {
+                self.unproven.extend_from_slice(&self.scope[outer..]);
+            }
             let inner = g.open(lambda, v);
             self.body(g, inner, compose)
         });
         self.scope.truncate(outer);
+        self.unproven.truncate(unproven);
         made
     }
 }

@@ -57,8 +57,8 @@ fn copy(g: &mut Graph, op: Op, _: NodeId) -> NodeId {
 fn rebuild(f: &Function, of_rules: Option<&mut Step>, scalars: bool, rule: &mut Step) -> Function {
     let mut new =
         Function { graph: Graph::default(), results: Vec::new(), requires: Vec::new(), ..f.clone_head() };
-    new.graph.on_demand = f.graph.on_demand;
     new.graph.set_labels(f.graph.labels().clone());
+    (new.graph.on_demand, new.graph.approximates) = (f.graph.on_demand, f.graph.approximates);
     new.graph.reserve(f.graph.len());
     new.graph.declare_params(f.params.iter().map(|p| p.ty));
     let first: &mut Step = match of_rules {

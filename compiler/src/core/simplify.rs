@@ -38,13 +38,6 @@ pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
 /// Simplifies a scalar operation: constants to their value, i64 sums to a normal form, and the rest
 /// by the rules.
 fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
-    // a choice between equal values keeps a condition that may leave an error record
-    if let Op::Select(c, a, b) = *op
-        && a == b
-        && may_record(g, c)
-    {
-        return None;
-    }
     let lit = |n: NodeId| g.as_lit(n);
     let value = match *op {
         // the bits of a NaN are not folded, because they may differ between devices
@@ -79,11 +72,13 @@ fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
     }
 }
 
-/// Returns the normal form of wrapping i64 sums and products by constants. The form must differ
-/// from the operation itself, or simplification would not terminate.
+/// Returns the normal form of wrapping i64 sums and products by constants, unless what cancels out of it may leave
+/// an error record. The form must differ from the operation itself, or simplification would not terminate.
 fn normal(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let n = g.add(op.clone());
-    Some(Linear::of(g, n).node(g))
+    let (form, dropped) = Linear::with_dropped(g, n);
+    let records = g.has_records() && dropped.into_iter().any(|n| may_record(g, n));
+    (!records).then(|| form.node(g))
 }
 
 /// Returns all extents of an array expression, outermost first.

@@ -15,15 +15,30 @@ pub fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, i| {
         let body = g.open(lambda, i);
-        let vars: Vec<Var> = i.iter().flat_map(|i| g.node(*i).free.iter().copied()).collect();
-        total_reads(g, body, &vars, &mut HashMap::default())
+        let mut vars: Vec<Var> = i.iter().flat_map(|i| g.node(*i).free.iter().copied()).collect();
+        total_reads(g, body, &mut vars, &mut HashMap::default())
     })
 }
 
-/// Replaces `elem` by `at` if an index depends on one of the variables.
-fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
-    let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| vars.contains(v));
-    if !depends(g, n) || matches!(g.op(n), Op::Var(..)) {
+/// Whether a node depends on one of the variables.
+fn depends(g: &Graph, n: NodeId, vars: &[Var]) -> bool {
+    g.node(n).free.iter().any(|v| vars.contains(v))
+}
+
+/// Whether an operation has a loop whose indices are proven to be below extents that may be anything, because
+/// these depend on the variables: then reads at its indices are not proven either.
+pub fn has_unproven_indices(g: &Graph, op: &Op, vars: &[Var]) -> bool {
+    match op {
+        Op::Loop { .. } => op.operands().take(1).any(|count| depends(g, count, vars)),
+        Op::Generate(extents, _) => extents.iter().any(|n| depends(g, *n, vars)),
+        _ => false,
+    }
+}
+
+/// Replaces `elem` by `at` if an index depends on one of the variables. The indices of loops whose extents
+/// depend on them are added to these.
+fn total_reads(g: &mut Graph, n: NodeId, vars: &mut Vec<Var>, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+    if !depends(g, n, vars) || matches!(g.op(n), Op::Var(..)) {
         return n;
     }
     if let Some(m) = memo.get(&n) {
@@ -32,15 +47,19 @@ fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId
     let op = g.op(n).clone();
     let before = g.set_loc(g.node(n).loc.clone());
     let operands: Vec<_> = op.operands().map(|o| total_reads(g, o, vars, memo)).collect();
+    let is_unproven = has_unproven_indices(g, &op, vars);
     let lambda = op.lambda().map(|l| {
         let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
         g.lambda(&types, |g, v| {
+            if is_unproven {
+                vars.extend(v.iter().flat_map(|v| g.node(*v).free.iter().copied()));
+            }
             let body = g.open(l, v);
             total_reads(g, body, vars, memo)
         })
     });
     let out = match op.with(&operands, lambda) {
-        Op::Elem(x, index) if index.iter().any(|i| depends(g, *i)) => g.add(Op::At(x, index)),
+        Op::Elem(x, index) if index.iter().any(|i| depends(g, *i, vars)) => g.add(Op::At(x, index)),
         op => g.add(op),
     };
     g.set_loc(before);

@@ -10,26 +10,32 @@
 //!
 //! Each approximation stays one operation, so that CPUs can still compute the precise operation
 //! (`schedule/element/approximate.rs`). Functions without an approximation (`pow`, `erf`, ..) stay as they
-//! are: `elementary` expands them later, to exact operations that no backend may contract. Scalars
+//! are, and so does a multiply-add, which no pass before this one makes a sum of: `elementary` expands them later, to exact operations that no backend may contract. Scalars
 //! that the host computes stay precise.
 
 use crate::core::host::HostScalars;
 use crate::core::rewrite::rewrite_scalars;
+use crate::core::simplify::simplify;
 use crate::core::{Function, Op};
 use crate::error::Result;
 use crate::scalar::Ty;
 
 /// Runs the pass; it does nothing to a function without `fast_math`.
-pub fn run(f: Function) -> Result<Function> {
+pub fn run(mut f: Function) -> Result<Function> {
     if !f.fast {
         return Ok(f);
     }
+    // a multiply-add may be an exact sum from here on
+    f.graph.approximates = false;
     let mut hosts = HostScalars::default();
     Ok(rewrite_scalars(&f, false, &mut |g, op, _| {
         let on_host = op.operands().all(|n| hosts.runs_on_host(g, n));
         let single = op.operands().next().is_some_and(|n| g.ty(n).elem == Ty::F32);
         let fast = if single && !on_host { approximation(&op) } else { None };
-        g.add(fast.unwrap_or(op))
+        match fast.unwrap_or(op) {
+            op @ Op::MulAdd(..) => simplify(g, op),
+            op => g.add(op),
+        }
     }))
 }
 

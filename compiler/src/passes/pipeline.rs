@@ -97,6 +97,7 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
         *step = Arc::new(run(&own, seen).map_err(named)?);
     }
     guard::mark(&mut f);
+    f.graph.approximates = f.fast;
     for (i, pass) in PASSES.iter().enumerate() {
         interrupt::check()?;
         if !without::is_pass_left_out(pass.name) {

@@ -50,6 +50,63 @@ fn what_the_author_wrote_may_be_contracted() {
     assert!(halves.iter().all(|i| !i.contains(".rn")) && !halves.is_empty(), "{halves:?}");
 }
 
+/// A multiply-add is one operation, whatever its operands are, and the sums of an inner product are not the author's.
+#[test]
+fn what_the_author_did_not_write_is_not_approximated() {
+    for body in [
+        "%r = mul_add %a, 1f32, %b",
+        "%r = mul_add 1f32, %a, %b",
+        "%r = mul_add %a, %b, -0f32",
+        "%c = mul_add %a, 1f32, 0f32 %r = mul_add %b, 1f32, %c",
+    ] {
+        let found = instructions(&compile(map(Ty::F32, body)), &ARITHMETIC);
+        assert!(!found.is_empty() && found.iter().all(|i| i.ends_with(".rn.f32")), "{body}: {found:?}");
+    }
+    let halves = map(Ty::F16, "%r = mul_add %a, 1f16, %b");
+    let found = instructions(&compile(halves), &ARITHMETIC);
+    assert!(!found.is_empty() && found.iter().all(|i| i.ends_with(".rn.f32")), "{found:?}");
+    let of_vectors = |op: &str| {
+        format!(
+            "func @p(%x: [f32], %y: [f32], %s: f32) -> (result: f32) fast {{
+  %0 = len %x %1 = len %y require same %0, %1 \"dot: x, y\"
+  %2 = {op}
+  return %2
+}}"
+        )
+    };
+    // short ones are unrolled
+    let of_elements = |op: &str| {
+        format!(
+            "func @p(%x: [f32], %s: f32) -> (result: [f32]) fast {{
+  %0 = len %x
+  %1 = generate %0 (%i: i64) {{
+    %e = elem %x, %i
+    %g = generate 3i64 (%k: i64) {{ %j = add %i, %k %a = at %x, %j yield %a }}
+    %r = {op}
+    yield %r
+  }}
+  return %1
+}}"
+        )
+    };
+    for text in [
+        of_vectors("panel_dot from %s over %x, %y"),
+        of_vectors("dot from %s over %x, %y"),
+        of_vectors("squared_deviations from %s over %x"),
+        of_elements("panel_dot from %s over %g, %g"),
+        of_elements("dot from %e over %g, %g"),
+        of_elements("squared_deviations from %e over %g"),
+    ] {
+        let compiled = compile(parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")).remove(0));
+        for kernel in &compiled.kernels {
+            let lines = kernel.gpu_variants().iter().flat_map(|v| v.ptx.lines());
+            let loose = |l: &&str| [".ftz.", "add.f32", "sub.f32", "mul.f32"].iter().any(|i| l.contains(i));
+            let loose: Vec<&str> = lines.filter(loose).collect();
+            assert!(loose.is_empty(), "{loose:?}\n{text}");
+        }
+    }
+}
+
 /// What an elementary function is made of must round as it was made to.
 #[test]
 fn what_precise_functions_are_made_of_is_not_contracted() {

@@ -291,3 +291,42 @@ fn loops_that_depend_on_no_index() {
     check(&text("records"), &[x(100), k(-1), count(10)], true);
     check(&text("records"), &[x(10), k(4), count(9)], false);
 }
+
+/// Of an element that is read from outside, whose index is the number of steps or the extent of what it reads.
+const FROM_OUTSIDE: [&str; 3] = [
+    "%e = loop 1 (%k: i64, %s: i64) by %n from 0i64 {
+      %a = at %x, %k
+      %s1 = add %s, %a
+      %t = tuple true, %s1
+      yield %t
+    }
+    yield %e",
+    "%g = generate %n (%k: i64) { %a = at %x, %k yield %a }
+    %e = reduce (%a: i64, %b: i64) from 0i64 over %g { %c = add %a, %b yield %c }
+    yield %e",
+    "%m = add %n, 1i64
+    %g = generate %m (%k: i64) {
+      %h = generate %k (%l: i64) { %a = at %x, %l yield %a }
+      %f = fold (%a: i64, %b: i64) from 0i64 over %h { %c = add %a, %b yield %c }
+      yield %f
+    }
+    %e = reduce (%a: i64, %b: i64) from 0i64 over %g { %c = max %a, %b yield %c }
+    yield %e",
+];
+
+#[test]
+fn elements_are_read_from_outside() {
+    for body in FROM_OUTSIDE {
+        let text = format!(
+            "func @sums(%x: [i64], %j: i64) -> (r: i64) {{
+  %0 = len %x
+  %1 = generate %0 (%n: i64) {{ {body} }}
+  %r = at %1, %j
+  return %r
+}}"
+        );
+        for j in [0, 4, 5, 6, 90, -1] {
+            check(&text, &[integers(5), Value::Scalar(Lit::i64(j))], !(0..5).contains(&j));
+        }
+    }
+}

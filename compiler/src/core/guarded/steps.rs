@@ -19,6 +19,7 @@ impl Guards<'_> {
         let (vars, body) = self.opened(g, step, &[count]);
         if is_bounded {
             self.indices.push((vars[0].1, count, outer));
+            self.small.insert(vars[0].1);
             self.made.here = None;
         }
         let (condition, next) = element_loops::parts(g, body);

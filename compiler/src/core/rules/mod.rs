@@ -8,7 +8,7 @@
 //!
 //! A rule has a name, the types that it applies to, a pattern to find, and a replacement. The
 //! replacement has the same bits for all operands, NaN payloads aside (semantics 2.4), and leaves
-//! no new error record. The operands are named x, y and z; c is a constant. The rules of an
+//! no new error record; where a rule drops an operand, `apply` asks whether that would lose a record. The operands are named x, y and z; c is a constant. The rules of an
 //! operator are tried in order, and the first match is taken.
 //!
 //! Constants are folded before any rule by the evaluation that defines the operators, and sums of
@@ -24,6 +24,7 @@ mod rule;
 pub use pattern::{Condition, Format, Pattern, Simplify};
 pub use rule::{Rule, Types};
 
+use crate::core::records::may_record;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 
@@ -80,8 +81,9 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     unary.chain(binary).chain(others).flat_map(|op| of(&op))
 }
 
-/// Returns the replacement of an operation by the first rule that matches. Its operands are already
-/// simplified, and not all of them are constants. `simplify` makes the new nodes.
+/// Returns the replacement of an operation by the first rule that matches and drops no operand that may leave an
+/// error record. Its operands are already simplified, and not all of them are constants. `simplify` makes the new
+/// nodes.
 pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
     let rules = of(op);
     let ty = match *op {
@@ -89,8 +91,12 @@ pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
         Op::Cast(ty, _) => ty,
         _ => return None,
     };
+    if g.approximates && ty.is_float() && matches!(op, Op::MulAdd(..)) {
+        return None;
+    }
     rules.iter().filter(|rule| rule.types.has(ty)).find_map(|rule| {
         let found = rule.from.find(g, op, ty).filter(|f| f.holds(rule.when))?;
-        Some(rule.to.make(g, &found, simplify))
+        let records = g.has_records() && found.dropped(op, &rule.to).any(|n| may_record(g, n));
+        (!records).then(|| rule.to.make(g, &found, simplify))
     })
 }

@@ -92,6 +92,16 @@ impl Found {
         when.is_none_or(|condition| self.constant.is_some_and(|c| condition.holds(c)))
     }
 
+    /// Returns the operands of an operation that its replacement does not have. The arm of a selection that is not
+    /// taken is none of them: it leaves no error record.
+    pub fn dropped(&self, op: &Op, to: &Pattern) -> impl Iterator<Item = NodeId> {
+        let arms = if let Op::Select(_, a, b) = *op { [a, b].map(Some) } else { [None; 2] };
+        let is_dropped =
+            |(i, n): (usize, &Option<NodeId>)| n.filter(|n| !to.has(i) && !arms.contains(&Some(*n)));
+        let dropped: Vec<NodeId> = self.operands.iter().enumerate().filter_map(is_dropped).collect();
+        dropped.into_iter()
+    }
+
     fn fits(&mut self, g: &Graph, pattern: &Pattern, n: NodeId) -> bool {
         match pattern {
             Pattern::Operand(i) => *self.operands[*i].get_or_insert(n) == n,
@@ -129,6 +139,17 @@ impl Pattern {
     pub fn find(&self, g: &Graph, op: &Op, ty: Ty) -> Option<Found> {
         let mut found = Found { ty, operands: [None; 3], constant: None };
         found.is(g, self, op).then_some(found)
+    }
+
+    /// Whether the pattern has an operand.
+    fn has(&self, operand: usize) -> bool {
+        match self {
+            Pattern::Operand(i) => *i == operand,
+            Pattern::Unary(_, a) | Pattern::Cast(a) => a.has(operand),
+            Pattern::Binary(_, all) => all.iter().any(|p| p.has(operand)),
+            Pattern::MulAdd(all) | Pattern::Select(all) => all.iter().any(|p| p.has(operand)),
+            _ => false,
+        }
     }
 
     /// Builds the pattern's node in simplest form.

@@ -1,0 +1,119 @@
+//! Sums that cannot wrap, so that their linear forms are their values over the integers.
+//!
+//! Lengths are far below 2^63, and so are small multiples of them, and the indices of what has lengths as extents. An
+//! extent that a scalar parameter gives may be any number, and so may be an index below it: `i + 2` may wrap, whereas
+//! `i`, `i - 1` and `n - 1 - i` cannot.
+
+use super::{Guards, MAX_STEPS, is_clamp};
+use crate::core::index_space::without_bound;
+use crate::core::linear::{Linear, is_i64};
+use crate::core::{Graph, NodeId, Op};
+use crate::scalar::BinaryOp;
+
+impl Guards<'_> {
+    /// Notes which indices, from this one on, have small extents.
+    pub(super) fn learn_extents(&mut self, g: &Graph, from: usize) {
+        for at in from..self.indices.len() {
+            let (index, extent, _) = self.indices[at];
+            if self.is_bounded(g, extent, true, MAX_STEPS) {
+                self.small.insert(index);
+            }
+        }
+    }
+
+    /// Returns the linear forms of two operands if none of their sums can wrap.
+    pub(super) fn exact(&self, g: &Graph, operands: [NodeId; 2]) -> Option<[Linear; 2]> {
+        let forms = operands.map(|n| self.rules.resolve(&Linear::of(g, n)));
+        forms.iter().all(|form| self.is_exact(g, form, MAX_STEPS)).then_some(forms)
+    }
+
+    /// Whether the sums of a form cannot wrap: it is small, or has at most one index or extent of any size on each
+    /// side, and what is added to these does not lead further from 0.
+    pub(super) fn is_exact(&self, g: &Graph, form: &Linear, depth: u32) -> bool {
+        if self.is_small(g, form, depth) {
+            return true;
+        }
+        let (mut rest, mut above, mut below) = (form.clone(), 0, 0);
+        // an extent may be the greatest number, an index is less
+        let mut most = 1;
+        for (&t, &k) in form.terms.iter().filter(|(t, _)| !self.is_small_term(g, **t, depth)) {
+            rest.terms.remove(&t);
+            let is_extent = self.indices.iter().any(|(_, n, _)| *n == t);
+            match k {
+                1 if is_extent || self.extent(g, t).is_some() => above += 1,
+                -1 if is_extent || self.extent(g, t).is_some() => below += 1,
+                _ => return false,
+            }
+            most -= i64::from(is_extent && k == 1);
+        }
+        let is_natural = |t: &NodeId| matches!(g.op(*t), Op::Len(..)) || self.extent(g, *t).is_some();
+        let has_sign = |sign: i64| rest.terms.iter().all(|(t, k)| k.signum() == sign && is_natural(t));
+        (above <= 1 && below <= 1 && self.is_small(g, &rest, depth))
+            && (above == 0 || rest.constant <= most && has_sign(-1))
+            && (below == 0 || rest.constant >= -1 && has_sign(1))
+    }
+
+    /// Whether a form has small coefficients, and its terms are lengths, indices of small extents and these extents,
+    /// and clamps, quotients and remainders of these.
+    pub(super) fn is_small(&self, g: &Graph, form: &Linear, depth: u32) -> bool {
+        form.constant.unsigned_abs() < 1 << 40
+            && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 6 && self.is_small_term(g, *t, depth))
+    }
+
+    fn is_small_term(&self, g: &Graph, t: NodeId, depth: u32) -> bool {
+        let is_extent = |(i, n, _): &(NodeId, NodeId, usize)| *n == t && self.small.contains(i);
+        matches!(g.op(t), Op::Len(..))
+            || self.small.contains(&t)
+            || self.indices.iter().any(is_extent)
+            || self.is_small_operation(g, t, depth)
+    }
+
+    /// Whether a node is a quotient or a remainder of small operands, which is no greater than the
+    /// dividend, whatever the divisor is, or a clamp to small bounds, whatever is clamped. Of what cannot wrap a
+    /// remainder by something small is small, too, and so is a quotient of an index that has a small extent.
+    fn is_small_operation(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
+        use BinaryOp::{Div, Rem};
+        let Some(left) = depth.checked_sub(1) else { return false };
+        match *g.op(n) {
+            Op::Binary(op @ (Div | Rem), a, b) if is_i64(g, a) => {
+                let [a, b] = [a, b].map(|o| Linear::of(g, o));
+                self.is_small(g, &b, left)
+                    && (self.is_small(g, &a, left) || op == Rem && self.is_exact(g, &a, left))
+                    || self.extent(g, n).is_some_and(|extent| self.is_bounded(g, extent, true, left))
+            }
+            _ if is_clamp(g, n) => [false, true].iter().all(|above| self.is_bounded(g, n, *above, depth)),
+            _ => false,
+        }
+    }
+
+    /// Whether a node is no greater (`above`) or no less than something small.
+    pub(super) fn is_bounded(&self, g: &Graph, n: NodeId, above: bool, depth: u32) -> bool {
+        let Some(left) = depth.checked_sub(1) else { return false };
+        match *g.op(n) {
+            Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) if is_i64(g, a) => {
+                let side = |o: NodeId| self.is_bounded(g, o, above, left);
+                if (op == BinaryOp::Min) == above { side(a) || side(b) } else { side(a) && side(b) }
+            }
+            _ => {
+                let form = self.rules.resolve(&Linear::of(g, n));
+                let mut terms = form.terms.iter();
+                self.is_exact(g, &form, left)
+                    && terms.all(|(t, k)| (*k < 0) == above || self.is_small_term(g, *t, left))
+            }
+        }
+    }
+
+    /// Returns a number that an index, or a quotient of one, is below, if it is not negative: of an index with the
+    /// extent `m * d` the quotient by d is below m.
+    fn extent(&self, g: &Graph, n: NodeId) -> Option<NodeId> {
+        if let Some((_, extent, _)) = self.indices.iter().find(|(i, ..)| *i == n) {
+            return Some(*extent);
+        }
+        let Op::Binary(BinaryOp::Div, a, d) = *g.op(n) else { return None };
+        let Op::Binary(BinaryOp::Mul, m, by) = *g.op(self.extent(g, a)?) else { return None };
+        let d = without_bound(g, d);
+        let is_length = |n: NodeId| self.rules.resolve(&Linear::of(g, n)).at_least(g, 0);
+        let other = if by == d { m } else { by };
+        ((by == d || m == d) && is_length(m) && is_length(by)).then_some(other)
+    }
+}

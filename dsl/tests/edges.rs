@@ -1,0 +1,219 @@
+//! Programs at the edges of what rules and proofs allow: indices from outside, extents and margins of any size, and
+//! scalars that only the device knows.
+
+mod common;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, Rule};
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::passes::pipeline;
+use arraygpu_dsl::prelude::*;
+use common::{call, everywhere, gpu, lower, matrix, recorded, refused, scalar, vector};
+
+/// The message of the rule that does not hold.
+fn violated(f: &Function, args: &[Value]) -> String {
+    interp::run(f, args).expect_err("a rule that does not hold").message
+}
+
+/// What is proven of a loop whose count is an index holds in the index space only: at another index, that of a read
+/// from outside, the loop reads beyond the array.
+#[test]
+fn loops_as_long_as_an_index_says() {
+    let sums = |x: VExp<f32>| generate(x.len(), move |n| loop_for(n, 0f32, |k, s| s + x.at(k)));
+    let alone = lower(["x", "j"], ["r"], |x: VExp<f32>, j: SExp<i64>| sums(x).at(j));
+    let beside = lower(["x", "j"], ["r", "all"], |x: VExp<f32>, j: SExp<i64>| (sums(x).at(j), sums(x)));
+    let gathered = lower(["x", "j"], ["r"], |x: VExp<f32>, j: VExp<i64>| sums(x).gather(j));
+    let nested = lower(["x", "j"], ["r"], |x: VExp<f32>, j: SExp<i64>| {
+        let each = |n| loop_for(n, 0f32, |k, s| s + loop_for(k, 0f32, |l, t| t + x.at(l)));
+        generate(x.len(), each).at(j)
+    });
+    let mapped = lower(["x", "j"], ["r"], |x: VExp<f32>, j: SExp<i64>| {
+        let (y, indices) = (sums(x), iota(x.len()));
+        indices.map(|i| y.at(i) + loop_for(i, 0f32, |k, s| s + x.at(k))).at(j)
+    });
+    let x = vector(&[1f32, 2., 4., 8., 16.]);
+    assert_eq!(everywhere(&alone, &[x.clone(), scalar(3i64)]), [scalar(7f32)]);
+    assert_eq!(everywhere(&beside, &[x.clone(), scalar(4i64)])[0], scalar(15f32));
+    assert_eq!(everywhere(&nested, &[x.clone(), scalar(4i64)]), [scalar(11f32)]);
+    assert_eq!(everywhere(&mapped, &[x.clone(), scalar(4i64)]), [scalar(30f32)]);
+    assert_eq!(everywhere(&gathered, &[x.clone(), vector(&[0i64, 4, 2])]), [vector(&[0f32, 15., 3.])]);
+    for j in [5i64, 6, 100, -1] {
+        for f in [&alone, &beside, &nested, &mapped] {
+            recorded(f, &[x.clone(), scalar(j)]);
+        }
+        assert!(recorded(&gathered, &[x.clone(), vector(&[1, j])]).starts_with("element 1"));
+    }
+}
+
+/// What a function of an array that no one could store gives, in the passes' form and on a simulated GPU, and whether
+/// it leaves a record. Nothing is read out of bounds.
+fn fused(f: &Function, args: &[Value]) -> (Vec<Value>, bool) {
+    let fused = pipeline::run(f, &mut |_, _| ()).expect("the passes work");
+    let expected = interp::run(&fused, args).expect("the call works");
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
+    let how = gpu::How { layout: gpu::Layout::Offset, version: None, span: 1, order: Order::Ascending };
+    let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{e}\n{f}"));
+    assert_eq!((&found.results, found.record.is_some()), (&expected.results, expected.recorded), "{f}");
+    (expected.results, expected.recorded)
+}
+
+/// An extent that a scalar parameter gives may be so large that an index plus another one wraps, as nothing of that
+/// size is ever stored.
+#[test]
+fn extents_of_any_size() {
+    let f = lower(["x", "n"], ["r"], |x: VExp<u8>, n: SExp<i64>| {
+        generate2(n, x.len(), |i, j| x.at((i + j).min(x.len() - 1))).row(n - 1)
+    });
+    let x = vector(&[1u8, 2, 3]);
+    assert_eq!(everywhere(&f, &[x.clone(), scalar(2i64)]), [vector(&[2u8, 3, 3])]);
+    assert_eq!(fused(&f, &[x.clone(), scalar(i64::MAX)]), (vec![vector(&[3u8, 3, 0])], true));
+    let clamped = lower(["x", "n"], ["r"], |x: VExp<u8>, n: SExp<i64>| {
+        generate2(n, x.len(), |i, j| x.at((n - 1 - i + j).min(x.len() - 1))).row(0)
+    });
+    assert_eq!(fused(&clamped, &[x.clone(), scalar(i64::MAX)]), (vec![vector(&[3u8, 3, 0])], true));
+    let g = lower(["x", "n"], ["r"], |x: VExp<u8>, n: SExp<i64>| {
+        generate2(n, n, |i, j| x.at((i + j).max(0) % x.len())).slice(n - 1, n, n - 2, n)
+    });
+    assert_eq!(everywhere(&g, &[x.clone(), scalar(3i64)]), [matrix(&[[1u8, 2]])]);
+    assert_eq!(fused(&g, &[x, scalar(i64::MAX)]).1, false);
+}
+
+/// Iterations get a scalar that a loop or an index computes as they get that of a reduction.
+#[test]
+fn scalars_that_the_device_computes() {
+    let f = lower(["x", "p"], ["r"], |x: VExp<f32>, p: SExp<f32>| {
+        let s = loop_for(10, p, |_, s| s * 0.5 + 1.0);
+        x.iterate(3, |x| x * s)
+    });
+    assert_eq!(everywhere(&f, &[vector(&[1f32, 3.]), scalar(2f32)]), [vector(&[8f32, 24.])]);
+    let f = lower(["m", "k"], ["r"], |m: MExp<f32>, k: SExp<i64>| {
+        m.row(loop_for(k, 0i64, |_, s| (s * 5 + 1) % 7))
+    });
+    let m = matrix(&[[1f32, 2.], [3., 4.]]);
+    assert_eq!(everywhere(&f, &[m.clone(), scalar(1i64)]), [vector(&[3f32, 4.])]);
+    recorded(&f, &[m, scalar(2i64)]);
+    let f = lower(["x", "p", "q", "k"], ["r"], |x: VExp<f32>, p: SExp<f32>, q: SExp<f32>, k: SExp<i64>| {
+        let w = [p, q].at(k);
+        x.iterate(3, |x| x * w)
+    });
+    let args = |k: i64| [vector(&[1f32, 3.]), scalar(2f32), scalar(3f32), scalar(k)];
+    assert_eq!(everywhere(&f, &args(1)), [vector(&[27f32, 81.])]);
+    recorded(&f, &args(2));
+}
+
+#[test]
+fn lengths_that_the_device_computes() {
+    fn steps(k: SExp<i64>) -> SExp<i64> {
+        loop_for(k, 0i64, |_, s| s * 2 + 1)
+    }
+    let errors = [
+        refused(["k"], |k: SExp<i64>| iota(steps(k))),
+        refused(["x", "k"], |x: VExp<f32>, k: SExp<i64>| x.slice(0, steps(k))),
+        refused(["x", "k"], |x: VExp<f32>, k: SExp<i64>| x.iterate(steps(k), |x| x + 1.0)),
+        refused(["x", "k"], |x: VExp<f32>, k: SExp<i64>| x.padded(steps(k), 0, Boundary::Clamp)),
+    ];
+    for error in errors {
+        assert_eq!(error.code(), Some("E0209"), "{error}");
+        assert!(error.to_string().contains("is computed by a loop"), "{error}");
+    }
+    let error = refused(["k"], |k: SExp<i64>| iota([k, k + 1].at(k)));
+    assert_eq!(error.code(), Some("E0209"), "{error}");
+    let error = refused(["x", "k"], |x: VExp<i64>, k: SExp<i64>| x + stage(steps(k)));
+    assert_eq!(error.code(), Some("E0311"), "{error}");
+    assert!(error.to_string().contains("is computed by a loop"), "{error}");
+}
+
+/// Each sum is looked into once, though it is used twice.
+#[test]
+fn sums_of_sums() {
+    let f = lower(["x"], ["r", "n"], |x: VExp<f32>| {
+        let n = (0..60).fold(x.len(), |n, _| n + n);
+        let m = (0..60).fold(x.len(), |m, k| m + (m - k));
+        (iota(n), m)
+    });
+    assert_eq!(call(&f, &[vector::<f32>(&[])])[0], vector::<i64>(&[]));
+}
+
+#[test]
+fn parts_that_wrap() {
+    let f = lower(["x", "p", "s"], ["r"], |x: VExp<f32>, p: VExp<f32>, s: SExp<i64>| x.with_slice(s, p));
+    let args = |s: i64| [vector(&[1f32, 2., 3.]), vector(&[7f32, 8.]), scalar(s)];
+    assert_eq!(everywhere(&f, &args(1)), [vector(&[1f32, 7., 8.])]);
+    for s in [2, i64::MAX - 1, i64::MAX, -1, i64::MIN] {
+        violated(&f, &args(s));
+    }
+    let block = |m: MExp<f32>, p: MExp<f32>, s: SExp<i64>| m.with_block(0, s, p);
+    let f = lower(["m", "p", "s"], ["r"], block);
+    violated(&f, &[matrix(&[[1f32, 2.], [3., 4.]]), matrix(&[[5f32]]), scalar(i64::MAX)]);
+}
+
+#[test]
+fn margins_that_wrap() {
+    for boundary in [Boundary::Clamp, Boundary::Constant(0f32), Boundary::Mirror, Boundary::Wrap] {
+        let f = lower(["x", "a", "b"], ["r"], |x: VExp<f32>, a: SExp<i64>, b: SExp<i64>| {
+            x.padded(a, b, boundary).slice(0, 1)
+        });
+        let args = |a: i64, b: i64| [vector(&[1f32, 2.]), scalar(a), scalar(b)];
+        everywhere(&f, &args(1, 2));
+        for (a, b) in [(i64::MAX, i64::MAX), (i64::MAX, 0), (0, i64::MAX), (i64::MAX - 2, 1)] {
+            let message = violated(&f, &args(a, b));
+            assert!(message.contains("padded of x"), "{message}");
+        }
+        // an array of any length, of which nothing is stored
+        let f =
+            lower(["n", "i"], ["r"], |n: SExp<i64>, i: SExp<i64>| fill(n, 1f32).padded(1, 1, boundary).at(i));
+        violated(&f, &[scalar(i64::MAX), scalar(i64::MAX)]);
+    }
+}
+
+/// Without margins nothing is asked of an array, also if the margins are known only at the call.
+#[test]
+fn no_margins() {
+    for boundary in [Boundary::Clamp, Boundary::Constant(0f32), Boundary::Mirror, Boundary::Wrap] {
+        let f = lower(["x", "r"], ["y"], |x: VExp<f32>, r: SExp<i64>| x.padded(r, r, boundary));
+        assert_eq!(everywhere(&f, &[vector::<f32>(&[]), scalar(0i64)]), [vector::<f32>(&[])]);
+        let message = violated(&f, &[vector::<f32>(&[]), scalar(1i64)]);
+        assert!(message.contains("the margin needs 1 or more elements, the length is 0"), "{message}");
+        let f = lower(["x"], ["y"], |x: VExp<f32>| x.padded(0, 0, boundary));
+        assert_eq!(everywhere(&f, &[vector::<f32>(&[])]), [vector::<f32>(&[])]);
+        assert!(f.requires.iter().all(|r| r.rule != Rule::Margin), "{f}");
+    }
+}
+
+#[test]
+fn checks_after_no_steps() {
+    let steps = |x: VExp<f32>| iterate_while(9, x, |x| x.max().lt(9.0), |x| x + 1.0).check_every(0);
+    let number = refused(["x"], move |x: VExp<f32>| steps(x).1);
+    let states = refused(["x"], move |x: VExp<f32>| steps(x).0);
+    for error in [number, states] {
+        assert_eq!(error.code(), Some("E0208"), "{error}");
+    }
+}
+
+/// Whoever computes a value leaves the records of all that it names, whatever it turns out to be.
+#[test]
+fn records_of_operands_that_decide_nothing() {
+    let f = lower(["x"], ["r"], |x: VExp<f32>| x.map(|a| [a, a, a].with_at(lit(5i64), 0.0)[0]));
+    recorded(&f, &[vector(&[1f32])]);
+    let beyond = |x: VExp<i64>, of: fn(SExp<i64>) -> SExp<i64>| generate(x.len(), move |i| of(x.at(i + 7)));
+    let all: [fn(SExp<i64>) -> SExp<i64>; 9] = [
+        |a| a - a,
+        |a| 0 * a,
+        |a| a + 1 - a,
+        |a| (a + a) - 2 * a,
+        |a| a ^ a,
+        |a| a & 0,
+        |a| a | -1,
+        |a| cond(a.eq(a), 1, 2),
+        |a| cond(a.lt(a) & a.ne(a), 1, 2),
+    ];
+    for of in all {
+        let f = lower(["x"], ["r"], move |x: VExp<i64>| beyond(x, of));
+        recorded(&f, &[vector(&[1i64, 2])]);
+    }
+    // an arm that is not taken leaves none
+    let f = lower(["x"], ["r"], |x: VExp<i64>| generate(x.len(), |i| cond(lit(true), i, x.at(i + 7))));
+    everywhere(&f, &[vector(&[1i64, 2])]);
+}
