@@ -999,6 +999,13 @@ agpu_status agpu_stream_synchronize(struct agpu_context *context, void *stream);
 agpu_status agpu_stream_callback(const struct agpu_call *call, void (*f)(void *data), void *data);
 
 /**
+ * Does what agpu_stream_callback() does, for a function that may run only once, such as one that
+ * frees `data`: on a stream that is being captured it is an error, because the graph would run the
+ * function each time. Thread-safe.
+ */
+agpu_status agpu_stream_callback_once(const struct agpu_call *call, void (*f)(void *data), void *data);
+
+/**
  * Makes an event in a context (NULL: the default context). It is done until it is recorded.
  * Thread-safe.
  */

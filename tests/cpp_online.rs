@@ -29,6 +29,24 @@ fn run(source: &str) {
 
 #[test]
 #[ignore = "the project tests/cpp has this program, too"]
+fn assigned_views() {
+    run("assigned_views.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
+fn elsewhere() {
+    run("elsewhere.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
+fn halves() {
+    run("halves.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn expressions() {
     run("expressions.cpp");
 }

@@ -3,7 +3,9 @@
 use crate::abi::{AgpuCall, AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer};
 use crate::call_options::context_of;
-use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail};
+use crate::error::{
+    INVALID_ARGUMENT, OUT_OF_BOUNDS, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail,
+};
 use crate::guard::guard_as;
 use crate::handle::Pin;
 use crate::memory::{HostMemory, Storage};
@@ -58,8 +60,8 @@ fn one_place_each(to: &Span) -> Result<()> {
     if to.overlaps_itself() {
         let strides: Vec<i64> = (0..to.rank as u8).map(|axis| to.stride(axis)).collect();
         match strides[..] {
-            [stride] => fail!(SHAPE, "dst has the stride {stride}"),
-            _ => fail!(SHAPE, "dst overlaps itself: {} with the strides {strides:?}", extents(to.shape())),
+            [stride] => fail!(OVERLAP, "dst has the stride {stride}"),
+            _ => fail!(OVERLAP, "dst overlaps itself: {} with the strides {strides:?}", extents(to.shape())),
         }
     }
     Ok(())

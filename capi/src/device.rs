@@ -61,7 +61,9 @@ pub(crate) trait Device: Send + Sync {
     fn synchronize_stream(&self, stream: *mut c_void) -> Result<()>;
 
     /// Runs `f` with `data` when the work on a stream so far is done; work that is queued later
-    /// waits for it. A CPU runs it at once, outside of the library's floating-point environment.
+    /// waits for it. A CPU runs it at once, outside of the library's floating-point environment. If
+    /// `f` may run only `once`, a stream that is being captured is refused, because its graph would
+    /// run it again.
     ///
     /// # Safety
     /// `f` takes `data`.
@@ -70,6 +72,7 @@ pub(crate) trait Device: Send + Sync {
         stream: *mut c_void,
         f: Callback,
         data: *mut c_void,
+        once: bool,
         environment: &FloatEnvironment,
     ) -> Result<()>;
 

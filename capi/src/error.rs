@@ -6,9 +6,9 @@ use std::mem::MaybeUninit;
 
 /// Short names of the statuses.
 pub(crate) use crate::abi::AgpuStatus::{
-    AgpuErrorDevice as DEVICE, AgpuErrorInternal as INTERNAL, AgpuErrorInvalidArgument as INVALID_ARGUMENT,
-    AgpuErrorInvalidHandle as INVALID_HANDLE, AgpuErrorModule as MODULE,
-    AgpuErrorOutOfBounds as OUT_OF_BOUNDS, AgpuErrorOutOfMemory as OUT_OF_MEMORY,
+    AgpuErrorCancelled as CANCELLED, AgpuErrorDevice as DEVICE, AgpuErrorInternal as INTERNAL,
+    AgpuErrorInvalidArgument as INVALID_ARGUMENT, AgpuErrorInvalidHandle as INVALID_HANDLE,
+    AgpuErrorModule as MODULE, AgpuErrorOutOfBounds as OUT_OF_BOUNDS, AgpuErrorOutOfMemory as OUT_OF_MEMORY,
     AgpuErrorOverlap as OVERLAP, AgpuErrorRecord as RECORD, AgpuErrorShape as SHAPE,
     AgpuErrorTypeMismatch as TYPE_MISMATCH, AgpuErrorUnavailable as UNAVAILABLE,
     AgpuErrorWrongContext as WRONG_CONTEXT,
@@ -19,6 +19,8 @@ pub(crate) use crate::abi::AgpuStatus::{
 pub(crate) struct Error {
     pub status: AgpuStatus,
     pub message: String,
+    /// Whether the same call may succeed another time.
+    pub passing: bool,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -26,7 +28,7 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 /// Returns from the function with a status and a formatted message.
 macro_rules! fail {
     ($status:expr, $($message:tt)*) => {
-        return Err($crate::error::Error { status: $status, message: format!($($message)*) })
+        return Err($crate::error::error($status, format!($($message)*)))
     };
 }
 pub(crate) use fail;
@@ -34,14 +36,15 @@ pub(crate) use fail;
 /// Makes an error as a value, for `ok_or_else` and `map_err`.
 #[cold]
 pub(crate) fn error(status: AgpuStatus, message: impl Into<String>) -> Error {
-    Error { status, message: message.into() }
+    let passing = matches!(status, CANCELLED | OUT_OF_MEMORY);
+    Error { status, message: message.into(), passing }
 }
 
 impl Error {
     /// Adds a subject in front of the message: `subject: message`.
     #[cold]
     pub fn of(self, subject: &str) -> Error {
-        Error { status: self.status, message: format!("{subject}: {}", self.message) }
+        Error { message: format!("{subject}: {}", self.message), ..self }
     }
 }
 

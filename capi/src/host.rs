@@ -100,6 +100,7 @@ impl Device for Arc<Host> {
         stream: *mut c_void,
         f: Callback,
         data: *mut c_void,
+        _: bool,
         environment: &FloatEnvironment,
     ) -> Result<()> {
         self.check_stream(stream)?;

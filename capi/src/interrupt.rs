@@ -86,13 +86,42 @@ pub(crate) fn refused(e: arraygpu_compiler::Error) -> Error {
         Kind::Stopped if e.code == interrupt::CANCELLED => CANCELLED,
         Kind::Stopped => OUT_OF_MEMORY,
         Kind::Bug => INTERNAL,
-        Kind::User | Kind::Limit => INVALID_ARGUMENT,
+        Kind::User | Kind::Limit | Kind::Late => INVALID_ARGUMENT,
     };
-    error(status, e.to_string())
+    let late = e.kind == Kind::Late;
+    let refused = error(status, e.to_string());
+    Error { passing: refused.passing || late, ..refused }
 }
 
 /// Whether the same call may succeed another time. Such an error is not a property of a program and
 /// is never remembered for it.
 pub(crate) fn is_passing(e: &Error) -> bool {
-    matches!(e.status, CANCELLED | OUT_OF_MEMORY)
+    e.passing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arraygpu_compiler::budget::{self, Budget};
+    use std::time::Duration;
+
+    /// A machine may be slow for a while, but a program never gets smaller.
+    #[test]
+    fn an_excess_of_time_passes() {
+        let spent = |budget| {
+            let made = budget::within(budget, || {
+                budget::make();
+                budget::write(1);
+                std::thread::sleep(Duration::from_millis(1));
+                budget::check()
+            });
+            refused(made.unwrap_err())
+        };
+        let usual = Budget::default();
+        let late = spent(Budget { time: Duration::ZERO, ..usual });
+        assert!(is_passing(&late) && late.message.contains("longer than 0 s"), "{late:?}");
+        assert!(is_passing(&late.of("f")));
+        assert!(!is_passing(&spent(Budget { nodes: 0, ..usual })));
+        assert!(!is_passing(&spent(Budget { bytes: 0, ..usual })));
+    }
 }

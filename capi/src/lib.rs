@@ -152,7 +152,10 @@ pub use online::joined::{
 };
 pub use online::stencils::{agpu_builder_pad, agpu_builder_replace};
 pub use pinned::{agpu_host_alloc, agpu_host_free};
-pub use stream::{agpu_stream_callback, agpu_stream_create, agpu_stream_free, agpu_stream_synchronize};
+pub use stream::{
+    agpu_stream_callback, agpu_stream_callback_once, agpu_stream_create, agpu_stream_free,
+    agpu_stream_synchronize,
+};
 pub use times::{agpu_context_launch_times, agpu_context_profile};
 pub use tuning::{agpu_tuning_load, agpu_tuning_problem};
 pub use view::{agpu_view_pick, agpu_view_slice, agpu_view_transpose};

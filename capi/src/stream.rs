@@ -4,7 +4,7 @@
 use crate::abi::{AgpuCall, AgpuContext, AgpuStatus};
 use crate::call_options::context_of;
 use crate::context;
-use crate::error::{INVALID_ARGUMENT, fail, out};
+use crate::error::{INVALID_ARGUMENT, Result, fail, out};
 use crate::float_environment::FloatEnvironment;
 use crate::guard::{guard_as, guard_outside};
 use std::ffi::c_void;
@@ -62,16 +62,41 @@ pub unsafe extern "C" fn agpu_stream_callback(
     f: Option<unsafe extern "C" fn(data: *mut c_void)>,
     data: *mut c_void,
 ) -> AgpuStatus {
-    let queue = |environment: &FloatEnvironment| {
-        let Some(f) = f else { fail!(INVALID_ARGUMENT, "f is NULL") };
-        // SAFETY: the caller's promise.
-        let (given, stream) = unsafe { context_of(call) }?;
-        let context = match given {
-            Some(pin) => pin.clone(),
-            None => context::default()?.1.clone(),
-        };
-        // SAFETY: the function takes this argument (the caller's promise).
-        unsafe { context.device.callback(stream, f, data, environment) }
-    };
+    // SAFETY: the caller's promise.
+    let queue = |environment: &FloatEnvironment| unsafe { queue(call, f, data, false, environment) };
     guard_outside(|environment| queue(environment).map_err(|e| e.of("agpu_stream_callback")))
+}
+
+/// Does what agpu_stream_callback() does, for a function that may run only once, such as one that
+/// frees `data`: on a stream that is being captured it is an error, because the graph would run the
+/// function each time. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_stream_callback_once(
+    call: *const AgpuCall,
+    f: Option<unsafe extern "C" fn(data: *mut c_void)>,
+    data: *mut c_void,
+) -> AgpuStatus {
+    // SAFETY: the caller's promise.
+    let queue = |environment: &FloatEnvironment| unsafe { queue(call, f, data, true, environment) };
+    guard_outside(|environment| queue(environment).map_err(|e| e.of("agpu_stream_callback_once")))
+}
+
+/// # Safety
+/// `call` is null or an `agpu_call`, and `f` takes `data`.
+unsafe fn queue(
+    call: *const AgpuCall,
+    f: Option<unsafe extern "C" fn(data: *mut c_void)>,
+    data: *mut c_void,
+    once: bool,
+    environment: &FloatEnvironment,
+) -> Result<()> {
+    let Some(f) = f else { fail!(INVALID_ARGUMENT, "f is NULL") };
+    // SAFETY: the caller's promise.
+    let (given, stream) = unsafe { context_of(call) }?;
+    let context = match given {
+        Some(pin) => pin.clone(),
+        None => context::default()?.1.clone(),
+    };
+    // SAFETY: the function takes this argument (the caller's promise).
+    unsafe { context.device.callback(stream, f, data, once, environment) }
 }

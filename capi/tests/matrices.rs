@@ -197,11 +197,11 @@ fn bad_copies() {
             let several = view(v.0, 0, &[3, 4], &strides);
             fails(
                 agpu_copy(several, m),
-                AgpuErrorShape,
+                AgpuErrorOverlap,
                 &["overlaps itself", "3 x 4", &format!("{strides:?}")],
             );
-            fails(agpu_copy_from_host(several, memory, 12), AgpuErrorShape, &["overlaps itself"]);
-            fails(agpu_fill(several, memory), AgpuErrorShape, &["agpu_fill", "overlaps itself"]);
+            fails(agpu_copy_from_host(several, memory, 12), AgpuErrorOverlap, &["overlaps itself"]);
+            fails(agpu_fill(several, memory), AgpuErrorOverlap, &["agpu_fill", "overlaps itself"]);
             assert_eq!(elements::<f32>(several).len(), 12);
         }
         // The stride of an axis with one element is never used.

@@ -2,7 +2,7 @@
 //! with an error at the author's line. A program that grows beyond all bounds while it is compiled,
 //! such as stencils of stencils, ends so, and not in a hang or without memory.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::loc::{Loc, LocStack};
 use std::cell::{Cell, RefCell};
 use std::str::FromStr;
@@ -67,8 +67,15 @@ struct Spent {
     bytes: u64,
     /// How often passes asked, so that few questions look at the clock.
     asked: u64,
-    /// What was exceeded, once something was, and where.
-    exceeded: Option<(String, Option<Loc>)>,
+    /// What was exceeded, once something was.
+    exceeded: Option<Excess>,
+}
+
+/// What of a budget was exceeded, and where.
+struct Excess {
+    what: String,
+    kind: Kind,
+    at: Option<Loc>,
 }
 
 thread_local! {
@@ -139,7 +146,7 @@ pub fn check() -> Result<()> {
         }
         match &spent.exceeded {
             None => Ok(()),
-            Some((what, at)) => Err(exceeded(what).at(at.as_ref())),
+            Some(Excess { what, kind, at }) => Err(Error { kind: *kind, ..exceeded(what) }.at(at.as_ref())),
         }
     })
 }
@@ -187,7 +194,8 @@ impl Spent {
     fn look(&mut self) {
         if self.exceeded.is_none() && self.begin.elapsed() > self.budget.time {
             let limit = self.budget.time.as_secs_f64();
-            self.exceeded = Some((format!("takes longer than {limit} s"), None));
+            let what = format!("takes longer than {limit} s");
+            self.exceeded = Some(Excess { what, kind: Kind::Late, at: None });
         }
     }
 
@@ -199,10 +207,10 @@ impl Spent {
                 () if self.bytes > self.budget.bytes => too_much_code(self.budget.bytes),
                 () => return false,
             };
-            self.exceeded = Some((what, None));
+            self.exceeded = Some(Excess { what, kind: Kind::Limit, at: None });
         }
         // the first node that has a line
-        if let Some((_, line @ None)) = &mut self.exceeded {
+        if let Some(Excess { at: line @ None, .. }) = &mut self.exceeded {
             *line = at.cloned();
         }
         true

@@ -10,6 +10,8 @@ pub enum Kind {
     User,
     /// The program is right, but this version of arraygpu cannot do it.
     Limit,
+    /// Compiling took longer than it may, on this machine at this time.
+    Late,
     /// arraygpu is wrong: please report it.
     Bug,
     /// The host cancelled, or memory ran out; no program is wrong ([`crate::interrupt`]).
@@ -71,7 +73,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             Kind::User => "error",
-            Kind::Limit => "not supported",
+            Kind::Limit | Kind::Late => "not supported",
             Kind::Bug => "internal error (please report it)",
             Kind::Stopped => "stopped",
         };

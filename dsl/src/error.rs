@@ -73,7 +73,7 @@ impl fmt::Display for Error {
         };
         match e.kind {
             Kind::User => {}
-            Kind::Limit => f.write_str("not in this version: ")?,
+            Kind::Limit | Kind::Late => f.write_str("not in this version: ")?,
             Kind::Bug => f.write_str("internal error, please report it: ")?,
             Kind::Stopped => f.write_str("stopped: ")?,
         }

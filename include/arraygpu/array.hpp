@@ -101,8 +101,9 @@ protected:
         check(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(axes), list.data(), owner_.receive()));
         check(agpu_buffer_view(owner_.buffer(), &view_));
     }
-    /// A buffer made in C, of this element type and rank.
+    /// A buffer made in C, of this element type and rank, or none.
     explicit owned_array(agpu_buffer *buffer) : owned_array(nothing(), buffer) {
+        if (!buffer) return;
         agpu_type type{};
         check(agpu_buffer_type(buffer, &type));
         agpu_view whole{};

@@ -6,9 +6,9 @@
 //   other.wait(done);                                       // later work on the other stream starts after the event
 //   stream.then([&] { ready = true; });                     // called in the stream's order
 //
-// A future is a value on a device with the event after which it is complete. `arraygpu::async(f, args...)` is made of what is here: it takes a
-// stream of its own (freed streams are lent again when their work is done, so one for each task costs little), uploads the arguments on it, calls
-// f with the stream, and gives `future<R>(std::move(result), std::move(stream))`; of a scalar result the future takes the `gpu_scalar<T>` and reads it
+// A future is a value on a device with the event after which it is complete. `arraygpu::async(f, args...)` is made of what is here: it uploads
+// the arguments on the default context's stream, calls f, computes what f returns on a stream of its own (freed streams are lent again when their
+// work is done, so one for each task costs little), and gives `future<R>(std::move(result), std::move(stream))`; of a scalar result the future takes the `gpu_scalar<T>` and reads it
 // in get(). An error that is found at once is thrown at once, or kept for get() by `future<R>::failed`; an error record, which a kernel leaves later, is thrown by get().
 //
 // On the CPU calls return when they are done: streams are null, events and futures are ready, functions are called at once.
@@ -35,9 +35,10 @@ template <class F> void call_once(void *f) noexcept {
 
 /// Has the host call f() when the work that is queued on a stream is done; work that is queued there later waits for f. It must not throw, and must
 /// not use arraygpu or CUDA, not even by destroying objects that it holds. It is never called if the device fails before.
+/// A stream that is being captured has an error: its graph would call f again each time that it runs, but f is destroyed after its call.
 template <class F> void then(const call_options &on, F f) {
     F *const kept = new F(std::move(f));
-    const agpu_status status = agpu_stream_callback(on.c_call(), detail::call_once<F>, kept);
+    const agpu_status status = agpu_stream_callback_once(on.c_call(), detail::call_once<F>, kept);
     if (status != AGPU_OK) delete kept;
     check(status);
 }

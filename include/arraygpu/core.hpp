@@ -83,7 +83,9 @@ struct half : agpu_half {
     operator float() const noexcept {
         const std::uint32_t sign = std::uint32_t(bits & 0x8000u) << 16, size = std::uint32_t(bits & 0x7fffu) << 13;
         if (size >= 0x0f800000u) return detail::float_of(sign | (size + 0x70000000u)); // infinity, NaN
-        return detail::float_of(sign | detail::bits_of(detail::float_of(size) * 0x1p112f));
+        if (size >= 0x00800000u) return detail::float_of(sign | (size + 0x38000000u));
+        // a subnormal is a number of steps of 2^-24, and no subnormal float, which the host may flush
+        return detail::float_of(sign | detail::bits_of(float(size >> 13) * 0x1p-24f));
     }
 
 private:
@@ -92,8 +94,11 @@ private:
         if (size > 0x7f800000u) return 0x7e00u;
         const std::uint32_t sign = all >> 16 & 0x8000u;
         if (size >= 0x47800000u) return std::uint16_t(sign | 0x7c00u);
-        if (size < 0x38800000u) // a subnormal: the addition rounds to steps of 2^-24
-            return std::uint16_t(sign | (detail::bits_of(detail::float_of(size) + 0.5f) - 0x3f000000u));
+        if (size < 0x38800000u) { // a subnormal: a number of steps of 2^-24, rounded by integers, so that no mode of the host matters
+            const std::uint32_t steps = (size & 0x7fffffu) | 0x800000u, shift = 126u - (size >> 23);
+            if (shift > 24u) return std::uint16_t(sign);
+            return std::uint16_t(sign | ((steps + (1u << (shift - 1u)) - 1u + (steps >> shift & 1u)) >> shift));
+        }
         return std::uint16_t(sign | ((size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13));
     }
 };
@@ -278,7 +283,7 @@ private:
     const std::int32_t *previous_ = nullptr;
 };
 
-/// Device memory of a context, in bytes; zeros on the CPU.
+/// Memory of a context's device, the CPU's if that is the device, in bytes: now, and the most that it ever was.
 struct memory_usage {
     std::int64_t in_use;
     std::int64_t peak;

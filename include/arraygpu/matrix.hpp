@@ -35,6 +35,14 @@ public:
     /// The same elements, rows as columns: nothing is copied.
     gpu_matrix_view transpose() const { return gpu_matrix_view(detail::transposed(base::view_, 0, 1)); }
 
+    gpu_matrix_view(const gpu_matrix_view &) noexcept = default;
+    /// A view with a name shows other elements from now on.
+    gpu_matrix_view &operator=(const gpu_matrix_view &) & noexcept = default;
+    /// A temporary view gets the elements of the array or view: `subview(a, ..) = b`. They may overlap.
+    const gpu_matrix_view &operator=(gpu_matrix_view<const value_type> source) const && {
+        base::copy_from(source);
+        return *this;
+    }
     /// Computes an expression into the elements; its extents are the view's (arraygpu/expr.hpp).
     template <class U, int Rank> const gpu_matrix_view &operator=(const expr<U, Rank> &e) const;
 };
@@ -79,7 +87,7 @@ public:
     /// The result of an expression, computed now (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 2>>>> gpu_matrix(const E &e);
 
-    /// Takes over a buffer made in C, of rank 2.
+    /// Takes over a buffer made in C, of rank 2; null gives an empty matrix without a buffer.
     static gpu_matrix adopt(agpu_buffer *buffer) { return gpu_matrix(buffer, adopted{}); }
     /// A matrix over memory of the caller, which must stay valid as long as the matrix; for a GPU's context, memory of that GPU, managed, or pinned. Rows begin
     /// `leading_dimension` elements apart (0: cols), at least cols.

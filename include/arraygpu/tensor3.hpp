@@ -34,6 +34,14 @@ public:
     /// The same elements with two axes exchanged: nothing is copied.
     gpu_tensor3_view transpose(int first, int second) const { return gpu_tensor3_view(detail::transposed(base::view_, first, second)); }
 
+    gpu_tensor3_view(const gpu_tensor3_view &) noexcept = default;
+    /// A view with a name shows other elements from now on.
+    gpu_tensor3_view &operator=(const gpu_tensor3_view &) & noexcept = default;
+    /// A temporary view gets the elements of the array or view: `subview(a, ..) = b`. They may overlap.
+    const gpu_tensor3_view &operator=(gpu_tensor3_view<const value_type> source) const && {
+        base::copy_from(source);
+        return *this;
+    }
     /// Computes an expression into the elements; its extents are the view's (arraygpu/expr.hpp).
     template <class U, int Rank> const gpu_tensor3_view &operator=(const expr<U, Rank> &e) const;
 };
@@ -53,6 +61,10 @@ public:
     gpu_tensor3(const C &host, std::size_t n0, std::size_t n1, std::size_t n2, context_ref where = {}) : gpu_tensor3(n0, n1, n2, where) {
         base::copy_from(host);
     }
+    template <class V = T, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    gpu_tensor3(const std::vector<bool> &host, std::size_t n0, std::size_t n1, std::size_t n2, context_ref where = {}) : gpu_tensor3(n0, n1, n2, where) {
+        base::copy_from(host);
+    }
     /// A copy of a view, whatever its strides.
     explicit gpu_tensor3(gpu_tensor3_view<const T> source, context_ref where = {})
         : gpu_tensor3(source.extent(0), source.extent(1), source.extent(2), where) {
@@ -61,7 +73,7 @@ public:
     /// The result of an expression, computed now (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 3>>>> gpu_tensor3(const E &e);
 
-    /// Takes over a buffer made in C, of rank 3.
+    /// Takes over a buffer made in C, of rank 3; null gives an empty array without a buffer.
     static gpu_tensor3 adopt(agpu_buffer *buffer) { return gpu_tensor3(buffer, adopted{}); }
 
     gpu_tensor3(gpu_tensor3 &&) noexcept = default;

@@ -26,6 +26,14 @@ public:
 
     std::int64_t stride() const noexcept { return base::view_.stride[0] / detail::places<value_type>; }
 
+    gpu_vector_view(const gpu_vector_view &) noexcept = default;
+    /// A view with a name shows other elements from now on.
+    gpu_vector_view &operator=(const gpu_vector_view &) & noexcept = default;
+    /// A temporary view gets the elements of the array or view: `subview(a, ..) = b`. They may overlap.
+    const gpu_vector_view &operator=(gpu_vector_view<const value_type> source) const && {
+        base::copy_from(source);
+        return *this;
+    }
     /// Computes an expression into the elements; its size is the view's (arraygpu/expr.hpp).
     template <class U, int Rank> const gpu_vector_view &operator=(const expr<U, Rank> &e) const;
     template <class Part> const gpu_vector_view &operator=(const range<Part> &r) const;
@@ -70,9 +78,10 @@ public:
     /// The result of an expression, computed now in the context of its first vector (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 1>>>> gpu_vector(const E &e);
 
-    /// Takes over a buffer made in C.
+    /// Takes over a buffer made in C; null gives an empty vector without a buffer.
     static gpu_vector adopt(agpu_buffer *buffer) {
         gpu_vector vector(buffer, adopted{});
+        if (!buffer) return vector;
         agpu_type type{};
         std::int64_t count = 0;
         check(agpu_buffer_type(buffer, &type));

@@ -58,6 +58,24 @@ static void elementwise() {
     }
 }
 
+// of numbers with fractions it is fmod
+static void remainders() {
+    const auto ha = numbers<float>(3000, 4);
+    const gpu_vector<float> a(ha);
+    gpu_vector<float> r = a % 0.75f;
+    CHECK(same(r.to_host(), loop_of<float>(3000, [&](std::size_t i) { return std::fmod(ha[i], 0.75f); })));
+    r = 10.0f % a;
+    CHECK(same(r.to_host(), loop_of<float>(3000, [&](std::size_t i) { return std::fmod(10.0f, ha[i]); })));
+    r = +a;
+    r %= 3.0f;
+    CHECK(same(r.to_host(), loop_of<float>(3000, [&](std::size_t i) { return std::fmod(ha[i], 3.0f); })));
+    const gpu_vector<double> d{-5.5, 5.5};
+    CHECK(eval(map([](auto x) { return x %= 2.0, x; }, d)).to_host() == std::vector<double>{-1.5, 1.5});
+    const gpu_vector<half> h{half(7.5f), half(-7.5f)};
+    CHECK(eval(h % half(2.0f)).to_host()[1] == half(-1.5f));
+    CHECK(eval(gpu_vector<int>{-7, 7} % 4).to_host() == std::vector<int>{-3, 3});
+}
+
 static void structures() {
     const auto ha = numbers<float>(100, 4);
     const gpu_vector<float> a(ha);
@@ -169,6 +187,7 @@ static void extents() {
 
 int main() {
     elementwise();
+    remainders();
     structures();
     reductions();
     matrices();

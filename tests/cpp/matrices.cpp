@@ -139,7 +139,7 @@ static void views() {
     made_up.extent[0] = -4;
     CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "-4", static_cast<void>(gpu_matrix_view<float>(made_up).to_host()));
     made_up = m.c_view(), made_up.stride[0] = 4;
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "overlaps itself", gpu_matrix_view<float>(made_up).copy_from(count(20)));
+    CHECK_THROWS(AGPU_ERROR_OVERLAP, "overlaps itself", gpu_matrix_view<float>(made_up).copy_from(count(20)));
     made_up = m.c_view(), made_up.offset = 19, made_up.stride[0] = -5, made_up.stride[1] = -1;
     floats reversed = m.to_host();
     CHECK(gpu_matrix_view<const float>(made_up).to_host() == floats(reversed.rbegin(), reversed.rend()));

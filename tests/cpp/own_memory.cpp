@@ -34,6 +34,8 @@ static void a_workspace() {
     const auto step = [&](const arraygpu::call_options &options) { examples::saxpy(options, 2.0f, x, y, y.view()); };
     step(arraygpu::call_options(c).ask_workspace(bytes));
     CHECK(bytes >= 0 && y.to_host() == floats(100000, 2.0f));
+    bytes = -1;
+    CHECK(examples::saxpy(arraygpu::call_options(c).ask_workspace(bytes), 2.0f, x, y).empty() && bytes >= 0); // makes nothing
     // an output that lies across an input is computed elsewhere
     const auto shifted = [&](const arraygpu::call_options &options) {
         examples::saxpy(options, 2.0f, arraygpu::subview(x, 0, 99999), arraygpu::subview(y, 0, 99999), arraygpu::subview(y, 1, 100000));

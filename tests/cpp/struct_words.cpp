@@ -205,6 +205,22 @@ static void repeated() {
 }
 
 // Messages name the fields of a struct as those of the language do.
+static void transformed() {
+    // of what is no array
+    gpu::gpu_vector<body> out;
+    gpu::transform(view::repeat(some_bodies[3], 5), out, [](auto b) {
+        b.x = b.x + 1;
+        return b;
+    });
+    CHECK(out.size() == 5 && out.to_host()[4].x == 4 && out.to_host()[4].n[1] == 30);
+    gpu::gpu_vector<float> x;
+    gpu::transform(view::repeat(some_bodies[3], 5), x, [](auto b) { return b.x * 2; });
+    CHECK(x.to_host() == std::vector<float>(5, 6));
+    gpu::transform(view::repeat(some_bodies[2], 5), view::zip(out, x), [](auto b) { return std::make_tuple(b, b.v); });
+    CHECK(out.to_host()[4].x == 2 && x.to_host() == std::vector<float>(5, 3));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "endless", gpu::transform(view::repeat(some_bodies[3]), out, [](auto b) { return b; }));
+}
+
 static void names_in_messages() {
     const gpu::gpu_vector<body> bodies(some_bodies), others(7);
     const gpu::gpu_vector<single> z(8), w(7);
@@ -224,6 +240,25 @@ static void names_in_messages() {
     CHECK(single(gpu::named("one", one)) == single(2, 3));
 }
 
+static void parts_of_matrices() {
+    std::vector<body> all;
+    for (int i = 0; i < 12; ++i) all.push_back(some_bodies[std::size_t(i) % 8]), all.back().x = float(i);
+    const gpu::gpu_matrix<body> m(all, 3, 4);
+    const auto part = slice(m, 1, 3, 0, 4, 1, 2);
+    CHECK(rows(part) == 2 && cols(part) == 2 && rows(m) == 3 && cols(+m) == 4);
+    const gpu::gpu_matrix<body> made = part;
+    CHECK(made.rows() == 2 && made.to_host()[1].x == 6 && made.to_host()[3].x == 10 && made.to_host()[2].n[1] == some_bodies[0].n[1]);
+    const gpu::gpu_matrix<float> r(std::vector<float>{1, 2, 3, 4, 5, 6}, 2, 3);
+    const auto z = gpu::complex(r, -r);
+    CHECK(rows(z) == 2 && cols(r) == 3 && rows(r.view()) == 2);
+    CHECK(eval(slice(z, 0, 2, 1, 2)).to_host() == std::vector<single>{{2, -2}, {5, -5}});
+    const auto volume = spread_planes(m, 5);
+    CHECK(planes(volume) == 5 && rows(volume) == 3 && cols(volume) == 4);
+    const gpu::gpu_tensor3<float> t(2, 3, 4);
+    CHECK(planes(t) == 2 && rows(t) == 3 && cols(t.view()) == 4);
+    CHECK(eval(slice(+gpu::gpu_vector<body>(some_bodies), 2, 8, 3)).to_host()[1].x == 5);
+}
+
 static void any_names() {
     const gpu::gpu_vector<names> v(std::vector<names>(3, {1, 2, 3, 4, 5, 6}));
     const gpu::gpu_vector<names> changed = gpu::map([](auto o) {
@@ -236,9 +271,11 @@ static void any_names() {
 int main() {
     states();
     any_names();
+    parts_of_matrices();
     strided();
     repeated();
     names_in_messages();
+    transformed();
     reductions();
     sequences();
     std::printf("struct words: %s\n", failures == 0 ? "ok" : "FAILED");

@@ -86,6 +86,15 @@ static void algorithms() {
         get<1>(p) = old;
     });
     CHECK(same(c.to_host(), hy) && same(b.to_host(), loop_of(3000, [&](std::size_t i) { return ha[i] * hb[i] + 1; })));
+    gpu::gpu_vector<float> same_number, other_number(8);
+    gpu::transform(view::repeat(2.0f, 8), same_number, [](auto x) { return x * 3; });
+    CHECK(same_number.to_host() == floats(8, 6));
+    gpu::transform(view::repeat(2.0f, 8), view::zip(same_number, other_number), [](auto x) { return std::make_tuple(x, x + 1); });
+    CHECK(same_number.to_host() == floats(8, 2) && other_number.to_host() == floats(8, 3));
+    gpu::transform(view::zip(a, view::repeat(2.0f)), c, [](auto, auto y) { return y; });
+    CHECK(c.to_host() == floats(3000, 2));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "endless", gpu::transform(view::repeat(2.0f), c, [](auto x) { return x; }));
+    c.copy_from(hy);
     gpu::gpu_vector<float> low(3000), high(3000);
     gpu::transform(view::zip(a, c), view::zip(low, high), [](auto x, auto y) { return std::make_tuple(gpu::min(x, y), gpu::max(x, y)); });
     CHECK(same(low.to_host(), loop_of(3000, [&](std::size_t i) { return std::min(ha[i], hy[i]); })));

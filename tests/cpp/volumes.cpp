@@ -91,6 +91,13 @@ static void parts() {
     CHECK(float(fold(a, 0.0f, [](auto s, auto v) { return s * 0.5f + v; })) == folded);
 }
 
+static void truth_values() {
+    std::vector<bool> some(2 * 3 * 4);
+    for (std::size_t i = 0; i < some.size(); ++i) some[i] = i % 3 == 0;
+    const gpu_tensor3<bool> t(some, 2, 3, 4);
+    CHECK(t.to_host() == some && eval(!t).to_host()[1]);
+}
+
 static void stencils() {
     const gpu_vector<float> v{1, 2, 4, 8};
     CHECK(same(gpu_vector<float>(weighted_sum(v, {0.5f, 0.25f})).to_host(), {1, 2, 4}));
@@ -177,6 +184,7 @@ static void errors() {
 int main() {
     assignments();
     parts();
+    truth_values();
     stencils();
     several_values();
     errors();

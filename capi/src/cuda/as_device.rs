@@ -75,9 +75,10 @@ impl Device for Arc<Gpu> {
         stream: *mut c_void,
         f: Callback,
         data: *mut c_void,
+        once: bool,
         _: &FloatEnvironment,
     ) -> Result<()> {
-        Gpu::callback(self, stream.cast(), f, data)
+        Gpu::callback(self, stream.cast(), f, data, once)
     }
 
     fn create_event(&self) -> Result<Box<dyn device::Event>> {

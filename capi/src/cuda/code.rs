@@ -5,8 +5,9 @@ use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
 use super::images::{Image, Images, Stored};
 use super::log::Log;
+use super::removable::Removable;
 use super::state::{Code, Function, Variant};
-use super::table::{Table, lock};
+use super::table::lock;
 use crate::error::{Error, MODULE, Result, error, fail};
 use arraygpu_compiler::plan::gpu::GpuVariant;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute};
@@ -22,7 +23,12 @@ static CONTEXTS: Mutex<Vec<Weak<Gpu>>> = Mutex::new(Vec::new());
 
 impl Code {
     pub fn new() -> Code {
-        Code { packages: Table::new(), own: [const { OnceLock::new() }; _], modules: Mutex::default() }
+        Code {
+            packages: Removable::new(),
+            own: [const { OnceLock::new() }; _],
+            modules: Mutex::default(),
+            captured: Mutex::default(),
+        }
     }
 
     /// Returns a kernel of this library, loaded at its first use.
@@ -55,11 +61,14 @@ impl Gpu {
     }
 }
 
-/// Unloads a package's code from all contexts, after the work that is queued. The package is gone
-/// and its number is never reused, so no thread looks for its functions any more.
+/// Unloads a package's code from all contexts, after the work that is queued, but not where a graph
+/// holds a call of it. The package is gone and its number is never reused, so no thread looks for its
+/// functions any more.
 pub(crate) fn forget(package: usize) {
     let contexts: Vec<_> = lock(&CONTEXTS).iter().filter_map(Weak::upgrade).collect();
     for gpu in contexts {
+        // SAFETY: no thread looks for the package's functions, as is said above.
+        unsafe { gpu.code.packages.remove(package) };
         if !lock(&gpu.code.modules).iter().any(|(p, _)| *p == package) {
             continue;
         }
@@ -67,13 +76,15 @@ pub(crate) fn forget(package: usize) {
         let Ok(_current) = gpu.switch() else { continue };
         let _uncaptured = Uncaptured::enter(gpu.api());
         gpu.streams.iter().for_each(|s| drop(gpu.settle(s)));
-        gpu.code.unload(gpu.api(), |p| p == package);
+        if !lock(&gpu.code.captured).contains(&package) {
+            gpu.code.unload(gpu.api(), |p| p == package);
+        }
         gpu.streams.iter().for_each(|s| s.forget(package));
     }
 }
 
 impl Gpu {
-    /// Returns the function of a variant. After the first call this takes two loads.
+    /// Returns the function of a variant. After the first call this takes three loads.
     #[inline]
     pub(super) fn function(
         &self,

@@ -8,6 +8,7 @@ use super::gpu::{Gpu, Uncaptured};
 use super::launch::{DIFFERENT_TURNS, LaunchMemory, Turns};
 use super::records::Reading;
 use super::state::Stream;
+use super::table::lock;
 use super::until::sites;
 use crate::arguments::Args;
 use crate::buffer::{Buffer, On};
@@ -60,6 +61,9 @@ pub(crate) fn run(
             INVALID_ARGUMENT,
             "a new vector cannot be made while the stream is being captured: give an output"
         );
+    }
+    if capturing {
+        lock(&gpu.code.captured).insert(loaded.id);
     }
     let tuned = loaded.tuning.on(&loaded.name, images, &gpu.device.name);
     let call = Call { loaded, entry, images, gpu, stream, capturing, tuned };

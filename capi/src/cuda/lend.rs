@@ -3,7 +3,8 @@
 //!
 //! A stream that the caller frees is not destroyed: buffers remember it as the stream that used
 //! them last, and it has its scratch. It is lent again when its work is done, so a program that
-//! makes a stream for each of its tasks has as many streams as ever worked at the same time.
+//! makes a stream for each of its tasks has as many streams as ever worked at the same time. One that
+//! was captured is never lent again, because its graph uses its scratch.
 
 use super::gpu::{Gpu, Uncaptured};
 use super::state::{Lent, Stream};
@@ -52,7 +53,7 @@ impl Gpu {
     pub fn lend(&self) -> Result<CUstream> {
         let (_current, _uncaptured) = (self.enter()?, Uncaptured::enter(self.api()));
         let _one = lock(&self.adding);
-        if let Some(known) = self.streams.iter().find(|s| self.is_idle(s) && s.lent.change(FREE, LENT)) {
+        if let Some(known) = self.streams.iter().find(|s| self.may_lend(s) && s.lent.change(FREE, LENT)) {
             return Ok(known.raw);
         }
         let count = self.streams.iter().count();
@@ -60,10 +61,12 @@ impl Gpu {
         Ok(self.streams.get_or_init(count, || stream).raw)
     }
 
-    /// Whether the work that this library queued on the stream is done.
-    fn is_idle(&self, stream: &Stream) -> bool {
+    /// Whether the work that this library queued on the stream is done, and no graph, which may run
+    /// at any time, has the stream's workspace.
+    fn may_lend(&self, stream: &Stream) -> bool {
         // SAFETY: the event is one of this library.
-        stream.lent.is_ours() && unsafe { (self.api().event_query)(stream.event) } == 0
+        let is_idle = || unsafe { (self.api().event_query)(stream.event) } == 0;
+        stream.lent.is_ours() && !stream.captured.load(Ordering::Acquire) && is_idle()
     }
 
     /// Takes a stream back from the caller. Its work continues.
@@ -94,10 +97,16 @@ impl Gpu {
         self.wait(stream, None)
     }
 
-    /// Queues a function of the caller.
-    pub fn callback(&self, raw: CUstream, f: Callback, data: *mut c_void) -> Result<()> {
+    /// Queues a function of the caller, which a graph would run again: that is an error if it may run only `once`.
+    pub fn callback(&self, raw: CUstream, f: Callback, data: *mut c_void, once: bool) -> Result<()> {
         let _current = self.enter()?;
         let (stream, capturing) = self.stream(raw)?;
+        if once && (capturing || stream.is_own() && self.is_capturing(stream.raw)?) {
+            fail!(
+                INVALID_ARGUMENT,
+                "the stream is being captured: its graph would call f each time that it runs, but f may run only once"
+            );
+        }
         // SAFETY: the stream is one of this context; the caller promises that the function takes
         // this argument.
         self.check(unsafe { (self.api().host_function)(stream.raw, Some(f), data) }, "cuLaunchHostFunc")?;

@@ -46,6 +46,7 @@ mod memory;
 mod open;
 mod profile;
 mod records;
+mod removable;
 mod stamp;
 mod state;
 mod stream;

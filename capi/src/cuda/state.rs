@@ -2,12 +2,13 @@
 //! loaded code. This file defines the data; `stream.rs`, `records.rs`, `words.rs` and `code.rs`
 //! work with it.
 
-use super::table::Table;
+use super::removable::Removable;
 use crate::module::Entry;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUmodule};
 use cudarc::driver::sys::{CUevent, CUstream, CUstream_flags};
+use std::collections::HashSet;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
 #[derive(Clone, Copy)]
@@ -29,11 +30,13 @@ pub(super) struct Variant {
 /// The code that a context has loaded. Nothing in it points into a package.
 pub(super) struct Code {
     /// The functions of each package (by `Loaded::id`), by the number of the variant.
-    pub(super) packages: Table<Box<[Variant]>>,
+    pub(super) packages: Removable<Box<[Variant]>>,
     /// The functions of this library's own kernels.
     pub(super) own: [OnceLock<Function>; KERNELS],
     /// The modules to unload, each with the number of its package.
     pub(super) modules: Mutex<Vec<(usize, CUmodule)>>,
+    /// The packages of which a graph holds calls: their modules are unloaded with the context.
+    pub(super) captured: Mutex<HashSet<usize>>,
 }
 
 /// A pinned word: its address for the host, and for the device.
@@ -121,6 +124,8 @@ pub(crate) struct Stream {
     pub index: u32,
     /// Whether this library made the stream for the caller, and the caller has it now.
     pub(super) lent: Lent,
+    /// Whether it was captured since it has this workspace: a graph may hold addresses of it.
+    pub(super) captured: AtomicBool,
     /// The driver's unique number of the stream: a caller's handle may be reused for another
     /// stream.
     pub(super) id: AtomicU64,

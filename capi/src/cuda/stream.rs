@@ -9,13 +9,13 @@
 
 use super::driver::Api;
 use super::gpu::{Gpu, Uncaptured};
-use super::state::{Block, Lent, NON_BLOCKING, Stream};
+use super::state::{Block, Lent, NON_BLOCKING, Shared, Stream};
 use super::table::lock;
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use cudarc::driver::sys::*;
 use std::ptr::null_mut;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The value of CU_STREAM_PER_THREAD.
 const PER_THREAD: usize = 2;
@@ -42,6 +42,7 @@ impl Stream {
             raw,
             index,
             lent,
+            captured: AtomicBool::new(false),
             id: AtomicU64::new(id),
             event,
             shared: Mutex::default(),
@@ -153,7 +154,9 @@ impl Gpu {
     fn callers_stream(&self, raw: CUstream) -> Result<(&Stream, bool)> {
         if let Some(lent) = self.streams.iter().find(|s| s.raw == raw && s.lent.is_ours()) {
             lent.lent.check()?;
-            return Ok((lent, self.is_capturing(raw)?));
+            let capturing = self.is_capturing(raw)?;
+            lent.captured.fetch_or(capturing, Ordering::AcqRel);
+            return Ok((lent, capturing));
         }
         let capturing = self.is_capturing(raw)?;
         // the handle means another stream in each thread, and only the stream's number tells them
@@ -173,6 +176,9 @@ impl Gpu {
             Some(known) => known,
             None => self.add_stream(raw, id, capturing, same)?,
         };
+        if capturing {
+            stream.captured.store(true, Ordering::Release);
+        }
         if id != UNKNOWN && stream.id.load(Ordering::Relaxed) != id {
             self.recognise(stream, id)?;
         }
@@ -189,11 +195,15 @@ impl Gpu {
     }
 
     /// Handles a known handle that may be another stream now: it waits for the old stream's work,
-    /// because both use the same scratch.
+    /// because both use the same scratch, or takes new scratch if a graph holds the old.
     #[cold]
     fn recognise(&self, stream: &Stream, id: u64) -> Result<()> {
         self.check_context(stream.raw)?;
         self.after(stream, stream)?;
+        if stream.captured.swap(false, Ordering::AcqRel) {
+            // the old blocks stay allocated
+            *lock(&stream.shared) = Shared::default();
+        }
         stream.id.store(id, Ordering::Relaxed);
         Ok(())
     }

@@ -60,6 +60,7 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_stream_free", devices::stream_free),
     ("agpu_stream_synchronize", devices::stream_synchronize),
     ("agpu_stream_callback", devices::stream_callback),
+    ("agpu_stream_callback_once", devices::stream_callback_once),
     ("agpu_event_create", devices::event_create),
     ("agpu_event_free", devices::event_free),
     ("agpu_event_record", devices::event_record),

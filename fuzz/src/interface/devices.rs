@@ -216,7 +216,21 @@ pub(super) fn stream_synchronize(t: &mut Thread) -> Done {
     done(unsafe { agpu_stream_synchronize(context, stream) }, true)
 }
 
+type Queue = unsafe extern "C" fn(
+    *const AgpuCall,
+    Option<unsafe extern "C" fn(*mut c_void)>,
+    *mut c_void,
+) -> AgpuStatus;
+
 pub(super) fn stream_callback(t: &mut Thread) -> Done {
+    called_back(t, agpu_stream_callback)
+}
+
+pub(super) fn stream_callback_once(t: &mut Thread) -> Done {
+    called_back(t, agpu_stream_callback_once)
+}
+
+fn called_back(t: &mut Thread, queue: Queue) -> Done {
     unsafe extern "C" fn called(data: *mut c_void) {
         // SAFETY: the number below; on the CPU the call is still running.
         unsafe { *data.cast::<u32>() += 1 };
@@ -224,7 +238,7 @@ pub(super) fn stream_callback(t: &mut Thread) -> Done {
     let (call, mut times) = (t.call(), 0u32);
     let f = if t.rng.one_in(10) { None } else { Some(called as unsafe extern "C" fn(*mut c_void)) };
     // SAFETY: options, a function and its data, which live during the call.
-    let ok = done(unsafe { agpu_stream_callback(&call, f, (&raw mut times).cast()) }, times == 0)?;
+    let ok = done(unsafe { queue(&call, f, (&raw mut times).cast()) }, times == 0)?;
     if ok && times != 1 { Err(format!("the function was called {times} times")) } else { Ok(ok) }
 }
 

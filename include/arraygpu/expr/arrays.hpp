@@ -265,6 +265,7 @@ template <class A, class B, detail::if_planar<A> = 0, detail::if_planar<B> = 0>
 auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A, B>;
     constexpr int rank = detail::rank_of<A>();
+    detail::has_sums<T>();
     static_assert(rank == detail::rank_of<B>(), "matmul of a matrix and of an array of planes: spread_planes(m, n) repeats the matrix");
     detail::node_ptr left = detail::operand<A>::node(a), right = detail::operand<B>::node(b);
     detail::extents_in extents = detail::extents_of(*left.get());
@@ -275,15 +276,19 @@ auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int lin
 
 /// Reductions of all elements, in the order of docs/semantics.md section 5, which depends on their number alone.
 template <class A, detail::if_array<A> = 0> auto sum(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_sums<detail::element_type<A>>();
     return detail::reduction<detail::element_type<A>, 0>(detail::op::sum, a, {file, line});
 }
 template <class A, detail::if_array<A> = 0> auto product(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_sums<detail::element_type<A>>();
     return detail::reduction<detail::element_type<A>, 0>(detail::op::product, a, {file, line});
 }
 template <class A, detail::if_array<A> = 0> auto min(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_order<detail::element_type<A>>();
     return detail::reduction<detail::element_type<A>, 0>(detail::op::least, a, {file, line});
 }
 template <class A, detail::if_array<A> = 0> auto max(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_order<detail::element_type<A>>();
     return detail::reduction<detail::element_type<A>, 0>(detail::op::greatest, a, {file, line});
 }
 template <class A, detail::if_array<A> = 0> auto any(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -297,6 +302,7 @@ template <class A, detail::if_array<A> = 0> auto all(const A &a, const char *fil
 template <class A, class B, detail::if_array<A> = 0, detail::if_array<B> = 0>
 auto dot(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A, B>;
+    detail::has_sums<T>();
     static_assert(detail::rank_of<A>() == detail::rank_of<B>(), "dot of arrays of different ranks");
     return expr<T, 0>(detail::make_node(detail::op::dot, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::operand<B>::node(b),
                                         detail::place{file, line}));
@@ -308,11 +314,13 @@ template <class A, detail::if_array<A> = 0> auto norm(const A &a, const char *fi
 }
 /// The sums of a matrix's rows (a vector of rows() elements), of its columns (cols() elements).
 template <class A, detail::if_matrix<A> = 0> auto sum_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_sums<detail::element_type<A>>();
     expr<detail::element_type<A>, 1> made = detail::reduction<detail::element_type<A>, 1>(detail::op::row_sums, a, {file, line});
     made.c_node()->extent[0] = made.c_node()->operands[0]->extent[0];
     return made;
 }
 template <class A, detail::if_matrix<A> = 0> auto sum_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_sums<detail::element_type<A>>();
     expr<detail::element_type<A>, 1> made = detail::reduction<detail::element_type<A>, 1>(detail::op::col_sums, a, {file, line});
     made.c_node()->extent[0] = made.c_node()->operands[0]->extent[1];
     return made;

@@ -56,7 +56,8 @@ public:
     }
     agpu_buffer *beside() const noexcept { return fits_ ? nullptr : view_.buffer; }
     void finish() {
-        if (!fits_) array_ = Array::adopt(std::exchange(made_, nullptr));
+        // a call that only asked for its workspace made nothing
+        if (made_) array_ = Array::adopt(std::exchange(made_, nullptr));
     }
 
 private:
@@ -190,9 +191,18 @@ template <class T> struct evaluated<T, 2> {
 template <class T> struct evaluated<T, 3> {
     using type = gpu_tensor3<T>;
 };
+/// A result before the run: an array without a buffer, because one of the default context would open that, which may have no device.
+template <class R> R unmade(const R *) {
+    if constexpr (is_number<R> || compound<R>::is)
+        return R();
+    else
+        return R::adopt(nullptr);
+}
+template <class... R> std::tuple<R...> unmade(const std::tuple<R...> *) { return {unmade(static_cast<const R *>(nullptr))...}; }
+
 template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const expr<T, Rank> &e, const agpu_call *call) {
     if constexpr (compound<T>::is) {
-        typename evaluated<T, Rank>::type made{};
+        auto made = unmade(static_cast<const typename evaluated<T, Rank>::type *>(nullptr));
         run_results(call, std::tie(e), destination_of<decltype(made)>(made, e));
         return made;
     } else if constexpr (Rank == 0) {
@@ -221,7 +231,7 @@ template <class... E> struct evaluated_as<std::tuple<E...>> {
 };
 template <class A, class B> struct evaluated_as<std::pair<A, B>> : evaluated_as<std::tuple<A, B>> {};
 template <class Tuple> typename evaluated_as<Tuple>::type evaluate_all(const Tuple &e, const agpu_call *call) {
-    typename evaluated_as<Tuple>::type made;
+    auto made = unmade(static_cast<const typename evaluated_as<Tuple>::type *>(nullptr));
     const auto all = leaves(e);
     std::apply([&](auto &...to) { results(to...).set(call, all, std::index_sequence_for<decltype(to)...>()); }, leaves(made));
     return made;

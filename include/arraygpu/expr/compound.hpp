@@ -281,9 +281,14 @@ auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int
     return detail::of_parts(value, [&](const auto &part) { return arraygpu::repeat(part, n, file, line); });
 }
 // parts of arrays, as of real ones
-template <class A, detail::if_compound_array<A> = 0>
+template <class A, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 1, int> = 0>
 auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, start, stop, stride, file, line); });
+}
+template <class A, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 2, int> = 0>
+auto slice(const A &a, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop, std::int64_t row_stride = 1,
+           std::int64_t col_stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, row_start, row_stop, col_start, col_stop, row_stride, col_stride, file, line); });
 }
 template <class A, detail::if_compound_array<A> = 0>
 auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {

@@ -10,9 +10,6 @@
 namespace arraygpu {
 namespace detail {
 
-template <class T> constexpr void has_order() {
-    static_assert(!std::is_same_v<T, bool>, "truth values have no order: use any, all, or cast<int>(x)");
-}
 /// What every element comes before, or is equal to: the infinities, and the ends of the integers.
 template <class T> T extreme(bool least) {
     if constexpr (is_real<T>)

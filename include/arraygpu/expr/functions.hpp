@@ -67,9 +67,11 @@ template <class A, detail::if_operands<A> = 0> auto abs(const A &a) {
 template <class A, detail::if_operands<A> = 0> auto isnan(const A &a) { return a != a; }
 /// The lesser one, element by element; NaN if one of them is NaN. With one operand, arraygpu::min(x) is its least element.
 template <class A, class B, detail::if_operands<A, B> = 0> auto min(const A &a, const B &b) {
+    detail::has_order<detail::element_type<A, B>>();
     return detail::elementwise<detail::op::min, detail::element_type<A, B>>(a, b);
 }
 template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, const B &b) {
+    detail::has_order<detail::element_type<A, B>>();
     return detail::elementwise<detail::op::max, detail::element_type<A, B>>(a, b);
 }
 template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) {

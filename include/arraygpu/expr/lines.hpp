@@ -26,6 +26,8 @@ template <lines Which, class A> auto summed_along(const A &a, place at) {
     return mapped_along<Which>(a, sum_of, at);
 }
 
+template <class A> std::size_t extent_of(const A &a, int axis) { return std::size_t(arrays(a, place{})[0]->extent[axis]); }
+
 /// Enables what takes arrays of two or three dimensions, also of structs and complex numbers.
 template <class A> constexpr int rank_if_one() {
     if constexpr (is_operand<A> || is_compound<A>) return rank_of_any<A>();
@@ -42,6 +44,11 @@ template <class A> using if_complex_planar = std::enable_if_t<is_complex_planar<
 template <class A> using if_complex_volume = std::enable_if_t<is_complex_planar<A>(3), int>;
 
 } // namespace detail
+
+/// The extents of an array of two or three dimensions, which may be of structs: an expression of these has no members but their fields.
+template <class A, detail::if_any_volume<A> = 0> std::size_t planes(const A &a) { return detail::extent_of(a, 0); }
+template <class A, detail::if_any_planar<A> = 0> std::size_t rows(const A &a) { return detail::extent_of(a, detail::rank_of_any<A>() - 2); }
+template <class A, detail::if_any_planar<A> = 0> std::size_t cols(const A &a) { return detail::extent_of(a, detail::rank_of_any<A>() - 1); }
 
 /// f of each plane of an array of three dimensions, a matrix: a vector with an element for each plane. Of a function
 /// that gives a tuple a tuple of vectors. The array may be of structs or complex numbers.

@@ -29,6 +29,16 @@ template <op Code, class... X> auto shift(const X &...x) {
     static_assert(!std::is_same_v<element_type<X...>, bool>, "truth values are not shifted");
     return bitwise<Code>(x...);
 }
+template <class T> constexpr void has_order() {
+    static_assert(!std::is_same_v<T, bool>, "truth values have no order: use any, all, or cast<int>(x)");
+}
+template <class T> constexpr void has_sums() {
+    static_assert(!std::is_same_v<T, bool>, "a sum or product of truth values: write cast<int>(x)");
+}
+template <op Code, class... X> auto order(const X &...x) {
+    has_order<element_type<X...>>();
+    return elementwise<Code, bool>(x...);
+}
 template <op Code, class... X> auto comparison(const X &...x) { return elementwise<Code, bool>(x...); }
 template <op Code, class... X> auto logical(const X &...x) {
     static_assert(std::is_same_v<element_type<X...>, bool>, "&& || and ! take truth values: compare the numbers first");
@@ -50,7 +60,11 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto operator/(const 
     return detail::arithmetic<detail::op::div>(a, b);
 }
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator%(const A &a, const B &b) {
-    return detail::arithmetic<detail::op::rem>(a, b);
+    // of numbers with fractions it is fmod, as in the language
+    if constexpr (detail::is_real<detail::element_type<A, B>>)
+        return detail::arithmetic<detail::op::fmod>(a, b);
+    else
+        return detail::arithmetic<detail::op::rem>(a, b);
 }
 template <class A, detail::if_operands<A> = 0> auto operator-(const A &a) { return detail::arithmetic<detail::op::neg>(a); }
 template <class A, detail::if_operands<A> = 0> auto operator+(const A &a) {
@@ -70,13 +84,13 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto operator==(const
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator!=(const A &a, const B &b) {
     return detail::comparison<detail::op::ne>(a, b);
 }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator<(const A &a, const B &b) { return detail::comparison<detail::op::lt>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator<(const A &a, const B &b) { return detail::order<detail::op::lt>(a, b); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator<=(const A &a, const B &b) {
-    return detail::comparison<detail::op::le>(a, b);
+    return detail::order<detail::op::le>(a, b);
 }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator>(const A &a, const B &b) { return detail::comparison<detail::op::gt>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator>(const A &a, const B &b) { return detail::order<detail::op::gt>(a, b); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator>=(const A &a, const B &b) {
-    return detail::comparison<detail::op::ge>(a, b);
+    return detail::order<detail::op::ge>(a, b);
 }
 
 /// Both sides are computed: there is no branch.

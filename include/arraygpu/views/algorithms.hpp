@@ -101,27 +101,44 @@ inline void writes::run(const traversal &over, place at) const {
     if (!outputs.empty()) detail::run(outputs.data(), outputs.size(), nullptr);
 }
 
-/// Computes the arrays of a range of scalars or tuples into the same number of outputs.
-template <class T, bool W, class Out> void compute(const array_part<T, W> &part, Out &out) {
-    put(out, part.values);
+/// The elements of a range as an array. The length of one that is stored may be known to the device only.
+template <class P> auto array_of(const range<P> &r) {
+    if constexpr (P::endless) return r.array();
+    else return r.part().array(r.length(), {});
 }
-template <class E, class... P, class Out> void compute(const compound_part<E, P...> &part, Out &out) { put(out, part.array(endless, {})); }
 /// Results of parts that go to parts.
-template <class T, bool V, class U, bool W> void add_results(const array_part<T, V> &from, const array_part<U, W> &to, std::vector<output> &out) {
+struct part_results {
+    std::int64_t size;
+    std::vector<node_ptr> roots;
+    std::vector<output> outputs;
+};
+template <class P, class U, bool W> void add_results(const P &from, const array_part<U, W> &to, part_results &out) {
     static_assert(W, "the outputs are vectors that are not const, or their views");
-    static_assert(std::is_same_v<T, U>, "an output has another element type: nothing converts by itself, so write cast<T>(x)");
-    out.push_back({from.values.c_node().get(), to_view(to.target)});
+    constexpr bool is_same = std::is_same_v<typename P::element, expr<U, 0>>;
+    static_assert(is_same, "an output has another element type: nothing converts by itself, so write cast<T>(x)");
+    if constexpr (is_same) {
+        out.roots.push_back(from.array(out.size, {}).c_node());
+        out.outputs.push_back({out.roots.back().get(), to_view(to.target)});
+    }
 }
-template <class P, class Q> void add_results(const P &from, const Q &to, std::vector<output> &out) {
+template <class P, class Q> void add_all_results(const P &from, const Q &to, part_results &out);
+template <class... P, class... Q> void add_results(const group_part<P...> &from, const group_part<Q...> &to, part_results &out) { add_all_results(from, to, out); }
+template <class E, class... P, class G, class... Q> void add_results(const compound_part<E, P...> &from, const compound_part<G, Q...> &to, part_results &out) { add_all_results(from, to, out); }
+template <class P, class Q> void add_all_results(const P &from, const Q &to, part_results &out) {
     std::apply([&](const auto &...p) { std::apply([&](const auto &...q) {
         static_assert(sizeof...(p) == sizeof...(q), "as many outputs as the function gives values");
         if constexpr (sizeof...(p) == sizeof...(q)) (add_results(p, q, out), ...);
     }, to.parts); }, from.parts);
 }
-template <class P, class... Q> void compute(const P &from, const range<group_part<Q...>> &out) {
-    std::vector<output> outputs;
-    add_results(from, out.part(), outputs);
-    detail::run(outputs.data(), outputs.size(), nullptr);
+/// Computes the arrays of a range of scalars or tuples into the same number of outputs.
+template <class P, class Out> void compute(const range<P> &from, Out &out) {
+    if constexpr (is_range<std::remove_const_t<Out>>) {
+        part_results made{P::endless ? from.finite("transform") : from.length(), {}, {}};
+        add_results(from.part(), out.part(), made);
+        detail::run(made.outputs.data(), made.outputs.size(), nullptr);
+    } else {
+        put(out, array_of(from));
+    }
 }
 
 template <class X> inline constexpr bool is_scalar_argument = is_host<X> || (is_operand<X> && rank_of<X>() == 0);
@@ -143,7 +160,7 @@ template <class P> auto reducible(const range<P> &r) {
 /// views::zip of one such output per part.
 template <class In, class Out, class F> void transform(In &&in, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto made = views::transform(static_cast<In &&>(in), f, file, line);
-    detail::compute(made.part(), out);
+    detail::compute(made, out);
 }
 /// out = f of each pair of elements of two ranges.
 template <class In, class Second, class Out, class F, std::enable_if_t<!std::is_convertible_v<F, const char *>, int> = 0>

@@ -70,7 +70,7 @@ private:
 
 } // namespace detail
 
-/// Calls f(args..) after copying every std::vector among the arguments to the device. The result is computed on a stream of its own; a view becomes
+/// Calls f(args..) after copying every std::vector among the arguments to the device of the default context, on that context's own stream. The result is computed on a stream of its own; a view becomes
 /// a gpu_vector. Errors are thrown by get().
 template <class F, class... X> auto async(F &&f, X &&...x) {
     using R = std::decay_t<decltype(f(detail::uploaded(static_cast<X &&>(x))...))>;

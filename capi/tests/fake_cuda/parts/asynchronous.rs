@@ -123,6 +123,11 @@ pub fn lent_streams() {
     let graph = fake.end_capture(c);
     fake.launch_graph(graph, c);
     ok(synchronize(context, c));
+    // It is never lent again, because the graph uses its scratch whenever it runs.
+    ok(free_stream(context, c));
+    let others: Vec<_> = (0..5).map(|_| make(context)).collect();
+    assert!(!others.contains(&c));
+    others.into_iter().for_each(|s| ok(free_stream(context, s)));
     // An error record is reported once.
     gather(b, &v, 1);
     fails(synchronize(context, b), AgpuErrorRecord, &["x.at(i) is out of range", "element 2999"]);
@@ -283,6 +288,9 @@ pub fn callbacks() {
     let number = std::ptr::without_provenance_mut::<c_void>;
     // SAFETY: the call lives, and the function takes numbers.
     let queue = |stream, n| unsafe { agpu_stream_callback(&on(context, stream), Some(tell), number(n)) };
+    // SAFETY: as above.
+    let queue_once =
+        |stream, n| unsafe { agpu_stream_callback_once(&on(context, stream), Some(tell), number(n)) };
     let (a, b) = (make(context), make(context));
     ok(queue(a, 1));
     ok(queue(a, 2));
@@ -318,10 +326,17 @@ pub fn callbacks() {
     fake.set_current(fake.primary(0));
     fake.begin_capture(b);
     ok(queue(b, 8));
+    // A function that may run only once is refused, and the capture continues.
+    fails(queue_once(b, 12), AgpuErrorInvalidArgument, &["agpu_stream_callback_once", "being captured", "only once"]);
     let graph = fake.end_capture(b);
     [0, 1].into_iter().for_each(|_| fake.launch_graph(graph, b));
     ok(synchronize(context, b));
     assert_eq!(told(), [8, 8]);
+    ok(queue_once(b, 12));
+    ok(queue_once(null_mut(), 13));
+    ok(synchronize(context, b));
+    wait(context);
+    assert_eq!(told(), [12, 13]);
     // A stream that is freed, or that is freed with its context, still runs its callbacks.
     ok(queue(a, 9));
     ok(free_stream(context, a));

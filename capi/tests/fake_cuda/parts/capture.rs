@@ -28,8 +28,10 @@ pub fn capture() {
     let graph = fake.end_capture(stream);
     assert!(!graph.is_null(), "the capture was spoilt");
     assert_eq!((v.get(), w.get(), s.get()), (x.clone(), x.clone(), vec![0.0; 2]));
-    // A later call gets larger scratch; the graph keeps its own.
+    // A later call gets other scratch, the first one because the library did not know which stream it was that was
+    // captured; the graph keeps its own.
     let large = new(&vec![1.0; 1 << 16]);
+    ok(call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]));
     let before = (fake.counts().allocations, usage(context).0);
     for run in 1..3 {
         fake.launch_graph(graph, stream);
@@ -82,6 +84,12 @@ pub fn capture_known() {
         assert_eq!(usage(context).0, before.1.0);
     }
     assert_eq!(w.get(), x);
+    let dot = || {
+        ok(run(&calls[2]));
+        fake.launches().into_iter().rfind(|l| l.entry() == "dot").map(|l| l.words().to_vec())
+    };
+    let scratch = dot();
+    assert_eq!(dot(), scratch);
     // Another stream gets the same handle, which the library learns when the stream is used without
     // a capture.
     ok(run(&calls[0]));
@@ -95,6 +103,8 @@ pub fn capture_known() {
     ok(run(&calls[0]));
     assert_eq!(fake.counts().orders, before + 1);
     assert_eq!(w.get()[0], x[2999]);
+    // The graphs may still run, so the new stream has scratch of its own.
+    assert_ne!(dot(), scratch);
     drop((v, w, s));
     free(context);
     done();

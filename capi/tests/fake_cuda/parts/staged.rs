@@ -18,13 +18,12 @@ func @reversed(%x: [f32]) -> (result: [f32]) {
 }
 "#;
 
+fn staging() -> AgpuModule {
+    AgpuModule { staged: TEXT.as_ptr().cast(), staged_length: TEXT.len() as i64, ..with_images(|_| ()) }
+}
+
 pub fn staged_values() {
-    let (fake, context) = (Fake::get(), gpu());
-    let module = AgpuModule {
-        staged: TEXT.as_ptr().cast(),
-        staged_length: TEXT.len() as i64,
-        ..with_images(|_| ())
-    };
+    let (fake, context, module) = (Fake::get(), gpu(), staging());
     let reverse = |context, n: usize| {
         let (from, to) = (Vector::in_context(context, &values(n)), Vector::in_context(context, &vec![0.0; n]));
         let args = [input(from.view()), output(to.view())];
@@ -69,5 +68,37 @@ pub fn staged_values() {
     assert_eq!(reverse(cpu(), 60), expected(60));
     free(context);
     assert!(fake.counts().nothing(), "{:?}", fake.counts());
+    done();
+}
+
+/// A version of which a graph holds a call keeps its code when others take its place, and when its
+/// program is gone.
+pub fn captured_version() {
+    let (fake, context, module) = (Fake::get(), gpu(), staging());
+    fake.set_current(fake.primary(0));
+    let stream = fake.stream();
+    let pair = |n: usize| {
+        (Vector::in_context(context, &values(n)), Vector::in_context(context, &vec![0.0; n]))
+    };
+    let reverse = |stream, (from, to): &(Vector, Vector)| {
+        let args = [input(from.view()), output(to.view())];
+        // SAFETY: the module and the arguments live.
+        ok(unsafe { agpu_invoke(&module, REVERSED, &AgpuCall::on(context, stream), args.as_ptr(), 2) });
+    };
+    let held = pair(100);
+    reverse(null_mut(), &pair(7));
+    let before = fake.counts().modules;
+    fake.begin_capture(stream);
+    reverse(stream, &held);
+    let graph = fake.end_capture(stream);
+    assert!(!graph.is_null(), "the capture was spoilt");
+    // 16 versions are kept, besides that of the graph
+    (200..240).for_each(|n| reverse(null_mut(), &pair(n)));
+    assert_eq!(fake.counts().modules, before - 1 + 16 + 1);
+    fake.launch_graph(graph, stream);
+    fake.synchronize(stream);
+    drop(held);
+    free(context);
+    assert_eq!(fake.counts().modules, 0);
     done();
 }

@@ -1,0 +1,3 @@
+// says: a sum or product of truth values: write cast<int>(x)
+#include <arraygpu/expr.hpp>
+auto f(const arraygpu::gpu_vector<float> &x) { return arraygpu::sum(x > 0); }
