@@ -9,22 +9,6 @@ pub fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
     simplify(g, Op::Binary(op, a, b))
 }
 
-/// Returns the node of a sum, a difference or a product that is no operation of the author, so that `fast_math` must
-/// not approximate it. Until the author's are approximated it is written as a multiply-add, which has the same bits.
-pub fn exact(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
-    let ty = g.ty(a).elem;
-    if !g.approximates || !ty.is_float() {
-        return binary(g, op, a, b);
-    }
-    let [one, minus_one, minus_zero] = [1.0, -1.0, -0.0].map(|x| g.lit(Lit::float(ty, x)));
-    match op {
-        BinaryOp::Add => simplify(g, Op::MulAdd(a, one, b)),
-        BinaryOp::Sub => simplify(g, Op::MulAdd(b, minus_one, a)),
-        BinaryOp::Mul => simplify(g, Op::MulAdd(a, b, minus_zero)),
-        op => binary(g, op, a, b),
-    }
-}
-
 /// Returns the node of an operation on an i64 and a constant.
 pub fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
     let n = g.lit(Lit::i64(n));

@@ -4,7 +4,7 @@
 //! Counts are numbers of the elements' type. Where they are constants, so are the factors that are
 //! made of them: the code of a full tile has no division.
 
-use super::arithmetic::{binary, exact};
+use super::arithmetic::binary;
 use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
@@ -21,7 +21,7 @@ pub fn first(g: &mut Graph, x: NodeId) -> Moments {
     let ty = g.ty(x).elem;
     let (one, zero) = (g.lit(Lit::one(ty)), g.lit(Lit::zero(ty)));
     // 0 for all numbers, NaN for infinities
-    let nothing = exact(g, BinaryOp::Sub, x, x);
+    let nothing = binary(g, BinaryOp::Sub, x, x);
     [one, x, simplify(g, Op::MulAdd(x, nothing, zero))]
 }
 
@@ -40,15 +40,15 @@ pub struct Count {
 pub fn count_after(g: &mut Graph, count: NodeId) -> Count {
     let one = g.lit(Lit::one(g.ty(count).elem));
     let before = count;
-    let count = exact(g, BinaryOp::Add, before, one);
+    let count = binary(g, BinaryOp::Add, before, one);
     Count { before, count, part: binary(g, BinaryOp::Div, one, count) }
 }
 
 /// Returns the moments after a further value, with which there are `after` values.
 pub fn step(g: &mut Graph, [_, mean, sum]: Moments, after: Count, x: NodeId) -> Moments {
-    let d = exact(g, BinaryOp::Sub, x, mean);
+    let d = binary(g, BinaryOp::Sub, x, mean);
     let next = simplify(g, Op::MulAdd(d, after.part, mean));
-    let rest = exact(g, BinaryOp::Sub, x, next);
+    let rest = binary(g, BinaryOp::Sub, x, next);
     [after.count, next, simplify(g, Op::MulAdd(d, rest, sum))]
 }
 
@@ -62,12 +62,12 @@ pub fn join(g: &mut Graph, a: Moments, b: Moments) -> Moments {
 
 /// Returns the moments of the values of both, each of which has some.
 pub fn join_present(g: &mut Graph, a: Moments, b: Moments) -> Moments {
-    let count = exact(g, BinaryOp::Add, a[0], b[0]);
+    let count = binary(g, BinaryOp::Add, a[0], b[0]);
     let weight = binary(g, BinaryOp::Div, b[0], count);
-    let d = exact(g, BinaryOp::Sub, b[1], a[1]);
+    let d = binary(g, BinaryOp::Sub, b[1], a[1]);
     let mean = simplify(g, Op::MulAdd(d, weight, a[1]));
-    let scale = exact(g, BinaryOp::Mul, a[0], weight);
-    let scaled = exact(g, BinaryOp::Mul, d, scale);
-    let sum = exact(g, BinaryOp::Add, a[2], b[2]);
+    let scale = binary(g, BinaryOp::Mul, a[0], weight);
+    let scaled = binary(g, BinaryOp::Mul, d, scale);
+    let sum = binary(g, BinaryOp::Add, a[2], b[2]);
     [count, mean, simplify(g, Op::MulAdd(d, scaled, sum))]
 }

@@ -1,6 +1,5 @@
 //! Inner products in panels (semantics 5.7) as sums of panels.
 
-use super::arithmetic::exact;
 use super::simplify::simplify;
 use super::{Graph, Lambda, NodeId, Op, PANEL, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -33,7 +32,18 @@ pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
         g.add(Op::PanelDot { init: nothing, a, b })
     });
     let src = g.add(Op::Generate(vec![count], each));
-    let step = g.lambda(&[ty, ty], |g, v| exact(g, BinaryOp::Add, v[0], v[1]));
+    let step = g.lambda(&[ty, ty], |g, v| exact_sum(g, v[0], v[1]));
     let sum = g.add(Op::Fold { step, init: nothing, src, which: 0 });
-    exact(g, BinaryOp::Add, init, sum)
+    exact_sum(g, init, sum)
+}
+
+/// Adds two numbers in a sum that the author did not write, which `fast_math` must not approximate. Until those of the
+/// author are approximated it is a multiply-add, which has the same bits.
+fn exact_sum(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
+    let ty = g.ty(a).elem;
+    if !g.approximates || !ty.is_float() {
+        return g.add(Op::Binary(BinaryOp::Add, a, b));
+    }
+    let one = g.lit(Lit::one(ty));
+    g.add(Op::MulAdd(a, one, b))
 }

@@ -1,6 +1,5 @@
 //! A short reduction or fold as straight-line code, in exactly the order of the semantics (section 5).
 
-use super::arithmetic::exact;
 use super::deviations::{self, Moments};
 use super::simplify::simplify;
 use super::{Graph, Lambda, NodeId, Op, tuples};
@@ -12,8 +11,8 @@ pub type Apply<'a> = dyn FnMut(&mut Graph, &Lambda, [NodeId; 2]) -> NodeId + 'a;
 /// Joins at most one row of columns in the order of semantics 5.1, 5.3, 5.5 and 5.7. `all` are the elements of
 /// the operation's sequences, twice the same if it has one.
 pub fn joined(g: &mut Graph, op: &Op, init: NodeId, all: &[[NodeId; 2]], apply: &mut Apply) -> NodeId {
-    let add = |g: &mut Graph, a, b| exact(g, BinaryOp::Add, a, b);
-    let mul = |g: &mut Graph, [a, b]: [NodeId; 2]| exact(g, BinaryOp::Mul, a, b);
+    let add = |g: &mut Graph, a, b| simplify(g, Op::Binary(BinaryOp::Add, a, b));
+    let mul = |g: &mut Graph, [a, b]: [NodeId; 2]| simplify(g, Op::Binary(BinaryOp::Mul, a, b));
     match op {
         Op::Fold { step, which, .. } => {
             let value = all.iter().fold(init, |acc, x| apply(g, step, [acc, x[0]]));
