@@ -93,8 +93,8 @@ pub fn own(package: &Package) -> impl Iterator<Item = (Number, &Variant)> {
 
 /// Returns those of the architectures that run a variant.
 fn of_variant<'a>(v: &Variant, archs: &'a [Arch]) -> impl Iterator<Item = Arch> + use<'a> {
-    let least = v.launch.guards.capability.unwrap_or(0);
-    archs.iter().copied().filter(move |a| a.number() >= least)
+    let guards = v.launch.guards;
+    archs.iter().copied().filter(move |a| guards.allows_device(a.number()))
 }
 
 /// Returns the variants of a package.
@@ -221,6 +221,13 @@ fn check(package: &Package) -> Result<()> {
 /// Whether two texts of one entry have the same code.
 fn is_same(a: &String, b: &String, entry: &str) -> bool {
     std::ptr::eq(a, b) || code(a, entry) == code(b, entry)
+}
+
+/// Whether devices of an architecture run PTX: `.target` names the oldest, or with an `a` behind it the only one.
+pub fn runs_on(ptx: &str, arch: Arch) -> bool {
+    let target = directive(ptx, ".target").unwrap_or_default();
+    let (name, is_only) = target.strip_suffix('a').map_or((target, false), |name| (name, true));
+    name.parse::<Arch>().ok().is_none_or(|t| if is_only { arch == t } else { arch >= t })
 }
 
 /// Returns the argument of the first directive of this name in PTX: `.version 8.0`,

@@ -119,6 +119,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         "contiguous": guards.contiguous,
         "narrow": guards.narrow,
         "capability": guards.capability,
+        "architecture": guards.architecture,
         "longest": guards.longest,
         "multiple": guards.multiple,
         "neighbours": guards.neighbours,

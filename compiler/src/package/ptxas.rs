@@ -4,6 +4,7 @@
 //! It is a single program of the CUDA toolkit and needs neither a GPU nor a driver. Its output
 //! depends only on its version, the architecture and the PTX.
 
+use super::images::directive;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::fmt;
@@ -131,9 +132,14 @@ impl Ptxas {
         Err(Error::user("E0605", message))
     }
 
-    /// Assembles the file `ptx` of a folder into the file `cubin` in the same folder.
+    /// Assembles the file `ptx` of a folder into the file `cubin` in the same folder. If the text uses what only this
+    /// architecture has, as products of warpgroups are, its target names that (`sm_90a`), and so must the option.
     pub fn assemble(&self, arch: Arch, folder: &Path, ptx: &str, cubin: &str) -> Result<Report> {
         let mut command = Command::new(&self.program);
+        let only = format!("{arch}a");
+        let text = std::fs::read_to_string(folder.join(ptx)).unwrap_or_default();
+        let is_only = directive(&text, ".target") == Some(only.as_str());
+        let arch = if is_only { only } else { arch.to_string() };
         command.arg(format!("-arch={arch}")).args(["-v", ptx, "-o", cubin]).current_dir(folder);
         let out = run(&mut command)
             .map_err(|e| Error::user("E0605", format!("cannot run {}: {e}", self.program.display())))?;
