@@ -4,7 +4,6 @@
 //! It is a single program of the CUDA toolkit and needs neither a GPU nor a driver. Its output
 //! depends only on its version, the architecture and the PTX.
 
-use super::images::directive;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::fmt;
@@ -157,6 +156,19 @@ impl Ptxas {
         }
         Ok(report(&said))
     }
+}
+
+/// Whether devices of an architecture run PTX: `.target` names the oldest, or with an `a` behind it the only one.
+pub fn runs_on(ptx: &str, arch: Arch) -> bool {
+    let target = directive(ptx, ".target").unwrap_or_default();
+    let (name, is_only) = target.strip_suffix('a').map_or((target, false), |name| (name, true));
+    name.parse::<Arch>().ok().is_none_or(|t| if is_only { arch == t } else { arch >= t })
+}
+
+/// Returns the argument of the first directive of this name in PTX: `.version 8.0`,
+/// `.target sm_80`.
+pub fn directive<'a>(ptx: &'a str, word: &str) -> Option<&'a str> {
+    ptx.lines().find_map(|l| l.trim().strip_prefix(word)).map(|rest| rest.trim().trim_end_matches(';'))
 }
 
 fn run(command: &mut Command) -> std::io::Result<Output> {

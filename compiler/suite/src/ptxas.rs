@@ -1,7 +1,6 @@
 //! The ptxas of the tests, which `cargo xtask test` installs, many texts assembled at once, and the record of what they need.
 
-use arraygpu_compiler::package::images::runs_on;
-use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage};
+use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage, runs_on};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
