@@ -99,15 +99,21 @@ def usage(said, cubin, seconds):
     return {"registers": number("registers"), "spills": spills, "instructions": instructions(cubin), "seconds": round(seconds, 3)}
 
 
+def arch_of(text):
+    """The architecture of a kernel: products of warpgroups are of this one alone, which its name must say."""
+    return ARCH + "a" if "wgmma." in text else ARCH
+
+
 def compiled(entry, text, folder, cuda, how):
     """Compiles one kernel, and returns what it uses."""
+    arch = arch_of(text)
     source, cubin = folder / f"{entry}.{how}", folder / f"{entry}.{how}.cubin"
     source.write_text(text)
     begin = time.time()
     if how == "ptx":
-        said = run(f"{cuda}/bin/ptxas", f"-arch={ARCH}", "-v", source, "-o", cubin)
+        said = run(f"{cuda}/bin/ptxas", f"-arch={arch}", "-v", source, "-o", cubin)
     else:
-        said = run(f"{cuda}/bin/nvcc", "-O3", "-std=c++17", f"-arch={ARCH}", "-cubin", "-Xptxas", "-v", "-o", cubin, source)
+        said = run(f"{cuda}/bin/nvcc", "-O3", "-std=c++17", f"-arch={arch}", "-cubin", "-Xptxas", "-v", "-o", cubin, source)
     return usage("".join(said), cubin, time.time() - begin)
 
 

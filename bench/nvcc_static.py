@@ -76,7 +76,7 @@ def compiled(entry, text, folder, cuda, how):
     source, cubin = folder / f"{entry}.{how}", folder / f"{entry}.{how}.cubin"
     source.write_text(text)
     command = [cuda / "bin/ptxas", "-O3", "-v"] if how == "ptx" else [cuda / "bin/nvcc", "-O3", "-std=c++17", "-cubin", "-Xptxas", "-v"]
-    said, seconds = timed(*command, f"-arch={package.ARCH}", source, "-o", cubin)
+    said, seconds = timed(*command, f"-arch={package.arch_of(text)}", source, "-o", cubin)
     stack = sum(int(n) for n in re.findall(r"(\d+) bytes stack frame", said))
     made = {**package.usage(said, cubin, seconds), "stack": stack}
     source.unlink(), cubin.unlink()

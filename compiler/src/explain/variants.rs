@@ -163,6 +163,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
         limit(guards.capability, |n| format!("sm_{n} or later")),
+        limit(guards.architecture, |n| format!("sm_{n} only")),
         limit(guards.longest, |n| format!("segments of up to {n}")),
         limit(guards.multiple.map(NonZeroU32::get), of_a_multiple),
         limit(guards.neighbours.map(NonZeroU32::get), |n| format!("a multiple of {n} columns")),

@@ -50,7 +50,8 @@ impl Liveness {
             }
             Stmt::LoadVec(regs, ..)
             | Stmt::LoadMatrices { regs, .. }
-            | Stmt::MultiplyMatrices { sums: regs, .. } => regs.iter().any(|r| self.regs[r.0 as usize]),
+            | Stmt::MultiplyMatrices { sums: regs, .. }
+            | Stmt::MultiplyStaged { sums: regs, .. } => regs.iter().any(|r| self.regs[r.0 as usize]),
             Stmt::Store(Mem::Local(l), ..) | Stmt::Local(l) => self.locals[*l as usize],
             Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) => {
                 self.sweep(b);
@@ -107,7 +108,8 @@ impl<'k> Marking<'k> {
                 Stmt::Pack(r, _) => add(&mut self.places, &mut self.definitions[r.0 as usize], place),
                 Stmt::LoadVec(regs, ..)
                 | Stmt::LoadMatrices { regs, .. }
-                | Stmt::MultiplyMatrices { sums: regs, .. } => {
+                | Stmt::MultiplyMatrices { sums: regs, .. }
+                | Stmt::MultiplyStaged { sums: regs, .. } => {
                     for r in regs {
                         add(&mut self.places, &mut self.definitions[r.0 as usize], place);
                     }
@@ -148,7 +150,9 @@ impl<'k> Marking<'k> {
         match statement {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => self.mark_register(*r),
             // one sum keeps all of them
-            Stmt::MultiplyMatrices { sums, .. } => sums.iter().for_each(|r| self.mark_register(*r)),
+            Stmt::MultiplyMatrices { sums, .. } | Stmt::MultiplyStaged { sums, .. } => {
+                sums.iter().for_each(|r| self.mark_register(*r));
+            }
             Stmt::LoadVec(_, m, _) => self.mark_array(*m),
             _ => {}
         }

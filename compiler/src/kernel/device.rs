@@ -28,6 +28,9 @@ pub const OLDEST_CAPABILITY: u32 = 80;
 /// The compute capability of the oldest devices that have clusters of blocks.
 pub const CLUSTER_CAPABILITY: u32 = 90;
 
+/// The compute capability of the devices whose warpgroups multiply matrices in shared memory: no others do.
+pub const WARPGROUP_CAPABILITY: u32 = 90;
+
 /// The bytes of an asynchronous copy.
 pub const COPY_BYTES: usize = 16;
 /// The most bytes of shared memory that code may declare itself.
@@ -40,3 +43,5 @@ pub const MAX_SHARED_ANYWHERE: u32 = 227 << 10;
 
 /// The number of lanes of a warp.
 pub const WARP: u32 = 32;
+/// The number of threads of a warpgroup.
+pub const WARPGROUP: u32 = 4 * WARP;

@@ -34,7 +34,7 @@ use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 pub use device::{
     CLUSTER_CAPABILITY, COPY_BYTES, Gpu, MAX_SHARED, MAX_SHARED_ANYWHERE, OLDEST_CAPABILITY, STATIC_SHARED,
-    WARP,
+    WARP, WARPGROUP, WARPGROUP_CAPABILITY,
 };
 pub use name::Name;
 
@@ -199,6 +199,25 @@ pub enum Stmt {
         rows: Vec<Expr>,
         columns: Vec<Expr>,
     },
+    /// GPU: begins to add the product of two matrices in shared memory to a third one, as one operation of a
+    /// warpgroup: four warps, the first one's number a multiple of 4. Products and sums are those of
+    /// `MultiplyMatrices`; f32 are already rounded to tf32. A matrix is lines of 128 bytes, in pieces of 16; piece p of
+    /// line l lies in the place p xor l mod 8 of its line. Its first word's number is a multiple of 256. The 64 rows are
+    /// lines, and so are the columns, twice as many as there are sums, along these 128 bytes of inner indices. If they
+    /// lie `across` them, a line is 64 columns of one inner index, and the lines of the next 64 columns follow; elements
+    /// have 16 bits then. Sum s of lane l of the warpgroup's warp w is that of row 16 w + l / 4 + 8 (s / 2 mod 2) and
+    /// column 8 (s / 4) + 2 (l mod 4) + s mod 2. Until it is waited for, nothing may write the matrices, or read or
+    /// write the sums. What threads copied is seen behind their wait and a barrier.
+    MultiplyStaged {
+        ty: Ty,
+        sums: Vec<Reg>,
+        from: Mem,
+        rows: Expr,
+        columns: Expr,
+        across: bool,
+    },
+    /// GPU: waits for all but so many of the warpgroup's last `MultiplyStaged`.
+    MultiplyWait(u32),
 }
 
 /// An array parameter.
@@ -286,7 +305,19 @@ pub struct Kernel {
 impl Kernel {
     /// Returns the compute capability of the oldest devices that it runs on.
     pub fn capability(&self) -> u32 {
-        if self.cluster > 0 { CLUSTER_CAPABILITY } else { OLDEST_CAPABILITY }
+        let has_later = self.cluster > 0 || self.multiplies_staged();
+        if has_later { CLUSTER_CAPABILITY } else { OLDEST_CAPABILITY }
+    }
+
+    /// Whether it has products of warpgroups, which no devices but those of [`WARPGROUP_CAPABILITY`] run.
+    pub fn multiplies_staged(&self) -> bool {
+        self.main.as_deref().is_some_and(parts::multiplies_staged)
+    }
+
+    /// Returns what the addresses of the arrays that a block's threads share are multiples of, in bytes: eight lines
+    /// of a matrix that a warpgroup multiplies, or a copy.
+    pub fn shared_alignment(&self) -> u32 {
+        if self.multiplies_staged() { 1024 } else { COPY_BYTES as u32 }
     }
 
     /// Returns the bytes of shared memory that a launch must ask for: none up to those that code may declare itself.
@@ -298,9 +329,9 @@ impl Kernel {
     /// Returns where each of the arrays that a block's threads share begins, one behind the other, and where the
     /// last one ends, in bytes.
     pub fn shared_offsets(&self) -> Vec<u32> {
-        let mut end = 0;
+        let (mut end, align) = (0, self.shared_alignment());
         let ends = self.shared.iter().map(|(_, ty, len)| {
-            end += (ty.size() as u32 * len).next_multiple_of(COPY_BYTES as u32);
+            end += (ty.size() as u32 * len).next_multiple_of(align);
             end
         });
         [0].into_iter().chain(ends).collect()

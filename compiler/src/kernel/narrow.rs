@@ -115,6 +115,10 @@ impl Narrow<'_> {
                 Stmt::MultiplyMatrices { rows, columns, .. } => {
                     rows.iter_mut().chain(columns).for_each(|e| self.indices(e));
                 }
+                Stmt::MultiplyStaged { rows, columns, .. } => {
+                    self.index(rows);
+                    self.index(columns);
+                }
                 Stmt::StoreVec(_, i, values) => {
                     values.iter_mut().for_each(|e| self.indices(e));
                     self.index(i);
@@ -143,6 +147,7 @@ impl Narrow<'_> {
                 | Stmt::ClusterBarrier { .. }
                 | Stmt::CopyGroup
                 | Stmt::CopyWait(_)
+                | Stmt::MultiplyWait(_)
                 | Stmt::Prefetch { .. } => {}
             }
             out.push(s);

@@ -247,6 +247,25 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             c.expect("and")?;
             Stmt::MultiplyMatrices { ty, sums, rows, columns: list(c, k)? }
         }
+        "multiply_staged" => {
+            let ty = c.elem()?;
+            let mut sums = vec![register(c, k)?];
+            while c.eat(",") {
+                sums.push(register(c, k)?);
+            }
+            c.expect("by")?;
+            let (from, rows) = element(c, k)?;
+            c.expect("and")?;
+            let at = c.position();
+            let (other, columns) = element(c, k)?;
+            if other != from {
+                return Err(Cursor::error_at(at, "the columns lie in another memory"));
+            }
+            Stmt::MultiplyStaged { ty, sums, from, rows, columns, across: c.eat("across") }
+        }
+        "multiply_wait" => {
+            Stmt::MultiplyWait(u32::try_from(c.number()?).map_err(|_| c.error("too many products"))?)
+        }
         "update" => {
             let at = c.position();
             let name = c.word()?;

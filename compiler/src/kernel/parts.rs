@@ -22,6 +22,10 @@ macro_rules! expressions {
             Stmt::MultiplyMatrices { rows, columns, .. } => {
                 rows.into_iter().chain(columns).for_each($f);
             }
+            Stmt::MultiplyStaged { rows, columns, .. } => {
+                $f(rows);
+                $f(columns);
+            }
             Stmt::Store(_, a, b)
             | Stmt::Update(_, _, a, b)
             | Stmt::Record(_, a, b)
@@ -47,7 +51,8 @@ macro_rules! expressions {
             | Stmt::Barrier
             | Stmt::ClusterBarrier { .. }
             | Stmt::CopyGroup
-            | Stmt::CopyWait(_) => {}
+            | Stmt::CopyWait(_)
+            | Stmt::MultiplyWait(_) => {}
         }
     };
 }
@@ -71,7 +76,9 @@ impl Stmt {
             Stmt::Arrive(r, ..) | Stmt::Count { old: r, .. } | Stmt::Pack(r, _) => f(r),
             Stmt::For(r, ..) | Stmt::Seq(r, ..) => f(r),
             Stmt::LoadVec(regs, ..) | Stmt::LoadMatrices { regs, .. } => regs.iter_mut().for_each(f),
-            Stmt::MultiplyMatrices { sums, .. } => sums.iter_mut().for_each(f),
+            Stmt::MultiplyMatrices { sums, .. } | Stmt::MultiplyStaged { sums, .. } => {
+                sums.iter_mut().for_each(f);
+            }
             _ => {}
         }
     }
@@ -100,6 +107,12 @@ impl Stmt {
         };
         blocks.into_iter().flatten()
     }
+}
+
+/// Returns whether a block has a product of a warpgroup.
+pub fn multiplies_staged(body: &[Stmt]) -> bool {
+    body.iter()
+        .any(|s| matches!(s, Stmt::MultiplyStaged { .. }) || s.blocks().into_iter().any(multiplies_staged))
 }
 
 /// Marks the registers that are assigned more than once.

@@ -167,6 +167,13 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 let (rows, columns) = (list(rows), list(columns));
                 writeln!(f, "{pad}multiply_matrices {ty} {} by {rows} and {columns}", sums.join(", "))?;
             }
+            Stmt::MultiplyStaged { ty, sums, from, rows, columns, across } => {
+                let sums: Vec<String> = sums.iter().map(reg).collect();
+                let (m, across) = (mem(k, *from), if *across { " across" } else { "" });
+                let (sums, rows, columns) = (sums.join(", "), expr(k, rows), expr(k, columns));
+                writeln!(f, "{pad}multiply_staged {ty} {sums} by {m}[{rows}] and {m}[{columns}]{across}")?;
+            }
+            Stmt::MultiplyWait(n) => writeln!(f, "{pad}multiply_wait {n}")?,
             Stmt::Arrive(r, at, count) => {
                 writeln!(f, "{pad}arrive {} = {} of {}", reg(r), expr(k, at), expr(k, count))?;
             }

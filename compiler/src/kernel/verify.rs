@@ -256,12 +256,13 @@ impl Check<'_> {
                 let ty = self.mem(*m, scope)?;
                 values.iter().try_for_each(|e| self.want(e, ty, scope))
             }
-            Stmt::Barrier | Stmt::CopyGroup | Stmt::CopyWait(_) => Ok(()),
+            Stmt::Barrier | Stmt::CopyGroup | Stmt::CopyWait(_) | Stmt::MultiplyWait(_) => Ok(()),
             Stmt::CopyAsync { .. }
             | Stmt::Count { .. }
             | Stmt::Pack(..)
             | Stmt::LoadMatrices { .. }
-            | Stmt::MultiplyMatrices { .. } => self.matrices(s, scope),
+            | Stmt::MultiplyMatrices { .. }
+            | Stmt::MultiplyStaged { .. } => self.matrices(s, scope),
             Stmt::ClusterBarrier { .. } | Stmt::StoreTo(..) if self.k.cluster == 0 => {
                 Err(format!("{s:?} in a kernel without clusters"))
             }

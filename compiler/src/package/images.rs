@@ -93,8 +93,8 @@ pub fn own(package: &Package) -> impl Iterator<Item = (Number, &Variant)> {
 
 /// Returns those of the architectures that run a variant.
 fn of_variant<'a>(v: &Variant, archs: &'a [Arch]) -> impl Iterator<Item = Arch> + use<'a> {
-    let least = v.launch.guards.capability.unwrap_or(0);
-    archs.iter().copied().filter(move |a| a.number() >= least)
+    let guards = v.launch.guards;
+    archs.iter().copied().filter(move |a| guards.allows_device(a.number()))
 }
 
 /// Returns the variants of a package.
@@ -221,10 +221,4 @@ fn check(package: &Package) -> Result<()> {
 /// Whether two texts of one entry have the same code.
 fn is_same(a: &String, b: &String, entry: &str) -> bool {
     std::ptr::eq(a, b) || code(a, entry) == code(b, entry)
-}
-
-/// Returns the argument of the first directive of this name in PTX: `.version 8.0`,
-/// `.target sm_80`.
-pub fn directive<'a>(ptx: &'a str, word: &str) -> Option<&'a str> {
-    ptx.lines().find_map(|l| l.trim().strip_prefix(word)).map(|rest| rest.trim().trim_end_matches(';'))
 }

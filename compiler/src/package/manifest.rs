@@ -2,11 +2,11 @@
 //! that holds one is a package of arraygpu.
 
 use super::cc::Compiler;
-use super::images::{self, Images, Number};
+use super::images::{Images, Number};
 use super::level::Level;
-use super::model::{Entry, Kernel, Package, Value};
+use super::model::{Entry, Kernel, Package, Value, Variant};
 use super::place::FORMAT;
-use super::ptxas::{Arch, Usage};
+use super::ptxas::{self, Arch, Usage};
 use crate::plan::gpu::{GpuVariant, Grid};
 use serde_json::{Value as Json, json};
 use std::num::NonZeroU32;
@@ -56,8 +56,10 @@ fn cpu(compiler: &Compiler, levels: &[Level]) -> Json {
 /// the machine code, and how each kernel is launched.
 fn cuda(package: &Package, images: &Images) -> Json {
     let mut json = json!({});
-    if let Some(variant) = package.kernels.iter().flat_map(|k| &k.variants).next() {
-        let directive = |word| images::directive(&variant.ptx, word);
+    // variants for some devices alone require more
+    let for_all = |v: &&Variant| v.launch.guards.capability.or(v.launch.guards.architecture).is_none();
+    if let Some(variant) = package.kernels.iter().flat_map(|k| &k.variants).find(for_all) {
+        let directive = |word| ptxas::directive(&variant.ptx, word);
         json["ptx"] = json!({ "target": directive(".target"), "version": directive(".version") });
     }
     let mut archs: Vec<_> = images.table.iter().filter_map(|i| i.arch).collect();
@@ -119,6 +121,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         "contiguous": guards.contiguous,
         "narrow": guards.narrow,
         "capability": guards.capability,
+        "architecture": guards.architecture,
         "longest": guards.longest,
         "multiple": guards.multiple,
         "neighbours": guards.neighbours,

@@ -131,9 +131,14 @@ impl Ptxas {
         Err(Error::user("E0605", message))
     }
 
-    /// Assembles the file `ptx` of a folder into the file `cubin` in the same folder.
+    /// Assembles the file `ptx` of a folder into the file `cubin` in the same folder. If the text uses what only this
+    /// architecture has, as products of warpgroups are, its target names that (`sm_90a`), and so must the option.
     pub fn assemble(&self, arch: Arch, folder: &Path, ptx: &str, cubin: &str) -> Result<Report> {
         let mut command = Command::new(&self.program);
+        let only = format!("{arch}a");
+        let text = std::fs::read_to_string(folder.join(ptx)).unwrap_or_default();
+        let is_only = directive(&text, ".target") == Some(only.as_str());
+        let arch = if is_only { only } else { arch.to_string() };
         command.arg(format!("-arch={arch}")).args(["-v", ptx, "-o", cubin]).current_dir(folder);
         let out = run(&mut command)
             .map_err(|e| Error::user("E0605", format!("cannot run {}: {e}", self.program.display())))?;
@@ -151,6 +156,19 @@ impl Ptxas {
         }
         Ok(report(&said))
     }
+}
+
+/// Whether devices of an architecture run PTX: `.target` names the oldest, or with an `a` behind it the only one.
+pub fn runs_on(ptx: &str, arch: Arch) -> bool {
+    let target = directive(ptx, ".target").unwrap_or_default();
+    let (name, is_only) = target.strip_suffix('a').map_or((target, false), |name| (name, true));
+    name.parse::<Arch>().ok().is_none_or(|t| if is_only { arch == t } else { arch >= t })
+}
+
+/// Returns the argument of the first directive of this name in PTX: `.version 8.0`,
+/// `.target sm_80`.
+pub fn directive<'a>(ptx: &'a str, word: &str) -> Option<&'a str> {
+    ptx.lines().find_map(|l| l.trim().strip_prefix(word)).map(|rest| rest.trim().trim_end_matches(';'))
 }
 
 fn run(command: &mut Command) -> std::io::Result<Output> {

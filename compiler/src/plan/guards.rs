@@ -16,6 +16,8 @@ pub struct Guards {
     pub noalias: bool,
     /// The device's compute capability is at least this: 90 is 9.0.
     pub capability: Option<u32>,
+    /// The device's compute capability is this, and no later one.
+    pub architecture: Option<u32>,
     /// Segments have at most this many elements.
     pub longest: Option<u32>,
     /// The length of segments is a positive multiple of this number.
@@ -35,6 +37,12 @@ impl Guards {
     /// Returns the guards of arrays with any strides, with 64-bit indices: there are none.
     pub fn strided() -> Guards {
         Guards::default()
+    }
+
+    /// Whether devices of this compute capability run the code.
+    pub fn allows_device(&self, capability: u32) -> bool {
+        self.capability.is_none_or(|least| capability >= least)
+            && self.architecture.is_none_or(|only| capability == only)
     }
 
     /// Whether segments may have this length.

@@ -242,7 +242,8 @@ impl GpuVariant {
     /// Whether a launch over this index space, whose elements are segments of length `segment` each, may begin with
     /// the variant, takes an acceptable amount of scratch, and leaves no more there than the kernel behind it joins.
     fn has_acceptable_scratch(&self, extents: &[u64], segment: u64) -> bool {
-        // elements of scratch for panels and operands: 256 MiB of f32, kept by the stream, indexed by 31 bits
+        // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits; twice as many for
+        // operands, which are packed once: those of 8192 x 8192
         const MAX_SCRATCH: u64 = 1 << 26;
         match self.grid {
             Grid::Panels { rows, columns } => {
@@ -250,7 +251,7 @@ impl GpuVariant {
                 blocks.saturating_mul(u64::from(rows) * u64::from(columns)) <= MAX_SCRATCH
             }
             Grid::Packs(piece) => {
-                pieces(extents, segment, piece.into()).saturating_mul(WORDS_OF_PIECE) <= MAX_SCRATCH
+                pieces(extents, segment, piece.into()).saturating_mul(WORDS_OF_PIECE) <= 2 * MAX_SCRATCH
             }
             // the kernel behind it joins two levels of the tree (semantics 5.1): those of so many tiles
             Grid::Parts(_) => Space { extents, inner_length: segment }.elements() <= (TILE * TILE) as u64,
@@ -267,7 +268,7 @@ impl GpuVariant {
         let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
         let busy = || self.busy(&Space { extents, inner_length: segment }, device);
         self.has_acceptable_scratch(extents, segment)
-            && (self.shared == 0 || busy().is_at_least(7, 8))
+            && (self.shared == 0 || p.min_busy.is_some() || busy().is_at_least(7, 8))
             && p.min_busy.is_none_or(|percent| busy().is_at_least(percent, 100))
             && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
@@ -291,11 +292,11 @@ impl GpuVariant {
     ) -> bool {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
-        let Guards { contiguous, narrow, noalias, capability, .. } = self.guards;
+        let Guards { contiguous, narrow, noalias, .. } = self.guards;
         // first what needs no array: a kernel has variants for several lengths, of which one call has one
         self.guards.allows(space.inner_length)
             && self.guards.allows_extents(space.extents)
-            && capability.is_none_or(|least| device.capability >= least)
+            && self.guards.allows_device(device.capability)
             && (!contiguous || arrays().all(|a| a.is_contiguous()))
             && self.resident_with_shared() * (self.shared + RESERVED_SHARED) <= device.shared()
             && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
@@ -308,9 +309,11 @@ impl GpuVariant {
     }
 
     /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block
-    /// that holds a long row there may be alone: the launches that it replaces read the row several times.
+    /// that holds a long row there may be alone: the launches that it replaces read the row several times. So may one
+    /// that was written for the only devices that run it.
     fn resident_with_shared(&self) -> u32 {
-        if let Grid::Segments(_) = self.grid { 1 } else { RESIDENT_WITH_SHARED }
+        let may_be_alone = matches!(self.grid, Grid::Segments(_)) || self.guards.architecture.is_some();
+        if may_be_alone { 1 } else { RESIDENT_WITH_SHARED }
     }
 
     /// Returns all spans that are chosen on any device.

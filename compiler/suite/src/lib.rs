@@ -19,6 +19,7 @@ pub mod softmax;
 pub mod stencil_stages;
 pub mod strips;
 pub mod tally;
+pub mod tensor_product;
 pub mod typed;
 pub mod values;
 pub mod versions;

@@ -3,7 +3,7 @@
 use arraygpu_compiler::kernel::{Expr, Kernel, Stmt, verify};
 use arraygpu_compiler::scalar::Lit;
 
-/// The kernel without each of its barriers and waits for copies; with each of its arrivals taken for the last; with each of its broadcasts left out.
+/// The kernel without each of its barriers and waits for copies and products; with each of its arrivals taken for the last; with each of its broadcasts left out.
 pub fn of(k: &Kernel) -> Vec<(String, Kernel)> {
     let mut out = Vec::new();
     loop {
@@ -23,6 +23,7 @@ fn cut(body: &mut Vec<Stmt>, at: &mut usize) -> Option<String> {
                 | Stmt::ClusterBarrier { .. }
                 | Stmt::Arrive(..)
                 | Stmt::CopyWait(_)
+                | Stmt::MultiplyWait(_)
                 | Stmt::Let(_, Expr::Broadcast(_), _)
         );
         if here && *at > 0 {
@@ -34,7 +35,7 @@ fn cut(body: &mut Vec<Stmt>, at: &mut usize) -> Option<String> {
                 body.remove(i);
                 return Some(format!("without the barrier at statement {i}"));
             }
-            Stmt::CopyWait(_) => {
+            Stmt::CopyWait(_) | Stmt::MultiplyWait(_) => {
                 body.remove(i);
                 return Some(format!("without the wait at statement {i}"));
             }

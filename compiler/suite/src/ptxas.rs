@@ -1,7 +1,6 @@
 //! The ptxas of the tests, which `cargo xtask test` installs, many texts assembled at once, and the record of what they need.
 
-use arraygpu_compiler::package::images::directive;
-use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage};
+use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage, runs_on};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -45,7 +44,8 @@ pub fn check_sample(ptxas: &Ptxas, all: &[Module]) {
     // the kernels of a day are far apart in the list
     let days = all.len().div_ceil(SAMPLE).max(1);
     let sample = all.iter().skip(day % days).step_by(days);
-    let jobs: Vec<(&Module, Arch)> = sample.flat_map(|m| archs.iter().map(move |a| (m, *a))).collect();
+    let jobs = sample.flat_map(|m| archs.iter().map(move |a| (m, *a)));
+    let jobs: Vec<(&Module, Arch)> = jobs.filter(|(m, a)| m.runs_on(*a)).collect();
     let usage = assemble(ptxas, &jobs);
     let spills = |u: &Usage, name: &str| u.stack.max(u.spills) > allowed(name);
     let bad = jobs.iter().zip(&usage).filter(|((m, _), u)| spills(u, &m.name));
@@ -62,10 +62,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Whether an architecture runs it: `.target` names the oldest.
     fn runs_on(&self, arch: Arch) -> bool {
-        let target = directive(&self.ptx, ".target").and_then(|t| t.parse::<Arch>().ok());
-        target.is_none_or(|t| arch.number() >= t.number())
+        runs_on(&self.ptx, arch)
     }
 
     /// FNV-1a of the text without its comments, which name lines of the author's and versions of ours.

@@ -6,86 +6,14 @@ use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::plan::policy::{self, Device, Space};
-use arraygpu_compiler::scalar::{Lit, Ty, eval};
+use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{Failure, How, Layout, call};
 use arraygpu_suite::mutants;
 use arraygpu_suite::rng::Rng;
+use arraygpu_suite::tensor_product::{DIRECTIONS, Program, integers, operands};
 
-/// A product of two matrices of `ty`, each transposed or not, with what is done with an element of the first one
-/// (`%x`, to `%xx`) and with a sum (`%9`, to `%r` of `result`).
-struct Program<'t> {
-    ty: Ty,
-    transposed: [bool; 2],
-    params: &'t str,
-    before: &'t str,
-    after: &'t str,
-    result: Ty,
-}
-
-impl Program<'_> {
-    fn of(ty: Ty) -> Program<'static> {
-        let after = match ty {
-            Ty::F16 => "%r = cast f16 %9",
-            Ty::Bf16 => "%r = cast bf16 %9",
-            _ => "%r = cast f32 %9",
-        };
-        Program { ty, transposed: [false; 2], params: "", before: "%xx = cast f32 %x", after, result: ty }
-    }
-
-    fn compile(&self) -> Compiled {
-        let Program { ty, params, before, after, result, .. } = self;
-        let side = |s: usize| {
-            let name = ["a", "b"][s];
-            let permuted = format!("  %t{name} = permute %{name} to 1, 0\n");
-            if self.transposed[s] {
-                (permuted, format!("%t{name}"))
-            } else {
-                (String::new(), format!("%{name}"))
-            }
-        };
-        let ((first, a), (second, b)) = (side(0), side(1));
-        let text = format!(
-            "func @f(%a: [[{ty}]], %b: [[{ty}]]{params}) -> (c: [[{result}]]) tensor_cores {{
-{first}{second}
-  %0 = len {a}
-  %1 = len {b} axis 1
-  %2 = len {a} axis 1
-  %3 = len {b}
-  require same %2, %3 \"product\"
-  %4 = generate %0, %1 (%i: i64, %j: i64) {{
-    %5 = pick {a} at %i
-    %6 = pick {b} axis 1 at %j
-    %7 = map (%x: {ty}) over %5 {{ {before} yield %xx }}
-    %8 = map (%y: {ty}) over %6 {{ %yy = cast f32 %y yield %yy }}
-    %9 = panel_dot from 0f32 over %7, %8
-    {after}
-    yield %r
-  }}
-  return %4
-}}"
-        );
-        let functions = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        compile_for("t", functions, Targets { cpu: false, cuda: true })
-            .unwrap_or_else(|e| panic!("{e}\n{text}"))
-    }
-}
-
-/// Small integers.
-fn integers(ty: Ty, extents: &[usize], rng: &mut Rng) -> Value {
-    let mut element = |_| eval::eval_cast(ty, Lit::i64(rng.below(7) as i64 - 3));
-    let all: Vec<Lit> = (0..extents.iter().product()).map(&mut element).collect();
-    match extents {
-        [_] => Value::Vector(all),
-        _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), all),
-    }
-}
-
-fn operands(p: &Program, [m, k, n]: [usize; 3], rng: &mut Rng) -> Vec<Value> {
-    let extents = |s: usize, [a, b]: [usize; 2]| if p.transposed[s] { [b, a] } else { [a, b] };
-    vec![integers(p.ty, &extents(0, [m, k]), rng), integers(p.ty, &extents(1, [k, n]), rng)]
-}
-
-/// The kernels that a launch of each version runs; what multiplies packed operands is none of its own.
+/// The kernels that a launch of each version runs, counted from the first one of warps: those of warpgroups, which stand
+/// before it, are in `gpu_warpgroups.rs`. What multiplies packed operands is none of its own.
 const KERNELS: [&[&str]; 6] = [
     &["_tensor"],
     &["_tensor_small"],
@@ -97,18 +25,22 @@ const KERNELS: [&[&str]; 6] = [
 const PACKS: usize = 3;
 const ANY: usize = 5;
 
+/// Returns the number of the first version of warps.
+fn first(c: &Compiled) -> usize {
+    let mut all = c.kernels[0].gpu_variants().iter();
+    all.position(|v| v.launch.entry.ends_with("_tensor")).expect("a product by tensor cores")
+}
+
 /// Calls a version in a layout, and compares all bits.
 fn check(c: &Compiled, args: &[Value], (layout, version): (Layout, usize), order: Order, what: &str) {
     let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
-    let how = How { layout, version: Some(version), span: 1, order };
+    let how = How { layout, version: Some(first(c) + version), span: 1, order };
     let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
     let suffixes = KERNELS[version];
     let is_right = |e: &String| suffixes.iter().any(|s| e.ends_with(s));
     assert!(found.entries.iter().all(is_right), "{what}, {how:?}: {:?}", found.entries);
     assert!(found.results == wanted, "{what}, {how:?}");
 }
-
-const DIRECTIONS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
 /// Whole tiles, whole pieces with partial tiles and partial steps.
 #[test]
@@ -174,7 +106,8 @@ fn ragged_and_strided() {
     check(&c, &args, (Layout::Contiguous, 1), Order::Ascending, "two groups of block rows");
     for sizes in [[0, 3, 4], [4, 3, 0], [0, 0, 0]] {
         let args = operands(&p, sizes, &mut rng);
-        let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order: Order::Ascending };
+        let how =
+            How { layout: Layout::Contiguous, version: Some(first(&c)), span: 1, order: Order::Ascending };
         let found = call(&c, 0, &args, how).expect("nothing to do");
         assert!(found.entries.is_empty(), "{sizes:?}: {:?}", found.entries);
     }
@@ -200,13 +133,14 @@ fn ends_of_steps() {
     }
 }
 
-/// A packed product is chosen for large matrices whose rows are not aligned, and for no others.
+/// A packed product is chosen for large matrices whose rows are not aligned, and for no others; by warpgroups on the
+/// devices that have their products, which need whole pieces where they are not packed.
 #[test]
 fn packed_where_rows_are_not_aligned() {
     let c = Program::of(Ty::F16).compile();
     let kernel = c.kernels[0].gpu_kernel().expect("code for GPUs");
-    let device = Device { multiprocessors: 132, capability: 90 };
-    let chosen = |[m, k, n]: [i64; 3]| {
+    let chosen_on = |capability: u32, [m, k, n]: [i64; 3]| {
+        let device = Device { multiprocessors: 132, capability };
         let extents = [[m, n], [m, k], [k, n]];
         let strides = extents.map(|[_, n]| [n, 1]);
         let array = |i: usize| {
@@ -215,7 +149,13 @@ fn packed_where_rows_are_not_aligned() {
         };
         let space = Space { extents: &[m as u64, n as u64], inner_length: k as u64 };
         let at = kernel.choose(&space, 1, device, array, || false, &[]).expect("a version");
-        KERNELS.get(at).and_then(|names| names.first()).copied().unwrap_or_default()
+        let entry = &kernel.variants[at].entry;
+        entry.strip_prefix("f_0").expect("a version of this kernel").to_string()
+    };
+    let chosen = |sizes| {
+        let on_others = chosen_on(80, sizes);
+        assert_eq!(chosen_on(100, sizes), on_others);
+        on_others
     };
     assert_eq!(chosen([4096, 4096, 4096]), "_tensor");
     assert_eq!(chosen([4104, 4104, 4104]), "_tensor");
@@ -223,6 +163,16 @@ fn packed_where_rows_are_not_aligned() {
     assert_eq!(chosen([4095, 4095, 4095]), "_tensor_packs");
     assert_eq!(chosen([4095, 255, 4095]), "_tensor_any");
     assert_eq!(chosen([131, 4095, 4095]), "_tensor_any");
+    let on_90 = |sizes| chosen_on(90, sizes);
+    assert_eq!(on_90([4096, 4096, 4096]), "_warpgroup");
+    assert_eq!(on_90([4104, 4104, 4104]), "_warpgroup");
+    assert_eq!(on_90([2048, 512, 2048]), "_warpgroup");
+    assert_eq!(on_90([4095, 4096, 4095]), "_warpgroup_packs");
+    assert_eq!(on_90([4095, 4095, 4095]), "_warpgroup_packs");
+    assert_eq!(on_90([4095, 255, 4095]), "_tensor_any");
+    // too few block tiles
+    assert_eq!(on_90([1024, 1024, 1024]), "_tensor_small");
+    assert_eq!(on_90([1023, 1023, 1023]), "_tensor_packs");
     // more scratch than a stream keeps
     assert_eq!(chosen([40_001, 40_001, 40_001]), "_tensor_any");
 }
@@ -275,11 +225,12 @@ fn barriers() {
     let mut c = p.compile();
     // whole steps in all stages, and a partial one
     let args = operands(&p, [8, 170, 8], &mut rng);
-    let mutants = mutants::of(&c.kernels[0].gpu_variants()[0].kernel);
+    let at = first(&c);
+    let mutants = mutants::of(&c.kernels[0].gpu_variants()[at].kernel);
     assert_eq!(mutants.len(), 6, "in both loops, the wait, before the results, and two of them");
     for (what, kernel) in mutants {
-        c.kernels[0].gpu.as_mut().expect("code for GPUs").variants[0].kernel = kernel;
-        let how = How { layout: Layout::Padded, version: Some(0), span: 1, order: Order::Random(1) };
+        c.kernels[0].gpu.as_mut().expect("code for GPUs").variants[at].kernel = kernel;
+        let how = How { layout: Layout::Padded, version: Some(at), span: 1, order: Order::Random(1) };
         match call(&c, 0, &args, how) {
             Err(Failure::Fault(f)) if matches!(f.kind, FaultKind::Race | FaultKind::Unwritten) => {}
             Err(e) => panic!("{what}: {e}"),
@@ -323,7 +274,8 @@ fn other_numbers() {
         let array =
             |rows: usize, cols: usize, x: &[Lit]| Value::Array(vec![rows as i64, cols as i64], x.to_vec());
         let args = [array(m, k, &a), array(k, n, &b)];
-        let how = How { layout: Layout::Padded, version: Some(0), span: 1, order: Order::Ascending };
+        let version = Some(first(&c));
+        let how = How { layout: Layout::Padded, version, span: 1, order: Order::Ascending };
         let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{ty}: {e}"));
         assert!(found.entries.iter().all(|e| e.ends_with("_tensor")), "{:?}", found.entries);
         let Value::Array(_, found) = &found.results[0] else { panic!("a matrix") };

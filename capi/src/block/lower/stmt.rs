@@ -85,6 +85,8 @@ impl Lower<'_> {
             | Stmt::CopyWait(_)
             | Stmt::LoadMatrices { .. }
             | Stmt::MultiplyMatrices { .. }
+            | Stmt::MultiplyStaged { .. }
+            | Stmt::MultiplyWait(_)
             | Stmt::StoreTo(..)
             | Stmt::Barrier
             | Stmt::ClusterBarrier { .. }

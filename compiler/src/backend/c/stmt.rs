@@ -160,6 +160,8 @@ impl<'a> Printer<'a> {
             | Stmt::CopyWait(_)
             | Stmt::LoadMatrices { .. }
             | Stmt::MultiplyMatrices { .. }
+            | Stmt::MultiplyStaged { .. }
+            | Stmt::MultiplyWait(_)
             | Stmt::Count { .. }
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {

@@ -278,3 +278,9 @@ __device__ inline unsigned agpu_tf32(float a)
 	asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(a));
 	return r;
 }
+
+// What describes a matrix in shared memory to a product of a warpgroup, with the distance between chunks of 64 columns, in units of 16 bytes.
+__device__ inline unsigned long long agpu_matrix(const void *first, unsigned long long of_chunk)
+{
+	return __cvta_generic_to_shared(first) >> 4 | of_chunk << 16 | 64ull << 32 | 1ull << 62;
+}

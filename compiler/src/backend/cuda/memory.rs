@@ -262,4 +262,48 @@ impl Printer<'_> {
         }
         self.out.push_str(");");
     }
+
+    /// Prints the four instructions of a product of a warpgroup, each of 32 bytes of inner indices. The descriptors of
+    /// the matrices are those of the PTX backend.
+    pub fn multiply_staged(
+        &mut self,
+        ty: Ty,
+        sums: &[Reg],
+        (from, rows, columns): (Mem, &Expr, &Expr),
+        across: bool,
+        pad: &str,
+    ) {
+        let (depth, ty) = match ty {
+            Ty::F32 => (8, "tf32"),
+            Ty::Bf16 => (16, "bf16"),
+            _ => (16, "f16"),
+        };
+        let directions = match (ty, across) {
+            ("tf32", _) => "",
+            (_, true) => ", 0, 1",
+            (_, false) => ", 0, 0",
+        };
+        let (count, distances) = (sums.len(), if across { (512, 128) } else { (0, 2) });
+        self.out.push_str("asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");");
+        for part in 0..4 {
+            let _ = write!(
+                self.out,
+                "\n{pad}asm volatile(\"wgmma.mma_async.sync.aligned.m64n{}k{depth}.f32.{ty}.{ty} {{{}}}, %{count}, %{}, 1, 1, 1{directions};\" : ",
+                2 * count,
+                numbers(0, count),
+                count + 1
+            );
+            let out: Vec<String> =
+                sums.iter().map(|r| format!("\"+f\"({})", self.k.regs[r.0 as usize].0)).collect();
+            let _ = write!(self.out, "{} : ", out.join(", "));
+            for (index, of_chunk, step, end) in
+                [(rows, 0, 2, ", "), (columns, distances.0, distances.1, " : \"memory\");")]
+            {
+                self.out.push_str("\"l\"(agpu_matrix(&");
+                self.element(from, index);
+                let _ = write!(self.out, ", {of_chunk}) + {}){end}", part * step);
+            }
+        }
+        let _ = write!(self.out, "\n{pad}asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");");
+    }
 }

@@ -70,7 +70,11 @@ fn kernel(k: &Kernel) -> String {
     stmt::Printer::new(k, &mut body).block(k.main.as_deref().unwrap_or_default(), 1);
     let mut out = String::new();
     if k.dynamic_shared() > 0 {
-        let _ = writeln!(out, "extern __shared__ __align__(16) unsigned char {DYNAMIC}[];\n");
+        let _ = writeln!(
+            out,
+            "extern __shared__ __align__({}) unsigned char {DYNAMIC}[];\n",
+            k.shared_alignment()
+        );
     }
     out.push_str("extern \"C\" __global__ ");
     if k.cluster > 0 {
@@ -135,7 +139,7 @@ fn shared(k: &Kernel, out: &mut String) {
     for ((name, ty, len), offset) in k.shared.iter().zip(k.shared_offsets()) {
         let ty = memtype(*ty);
         let _ = match k.dynamic_shared() {
-            0 => writeln!(out, "\t__shared__ __align__(16) {ty} {name}[{len}];"),
+            0 => writeln!(out, "\t__shared__ __align__({}) {ty} {name}[{len}];", k.shared_alignment()),
             _ => writeln!(out, "\t{ty} *const {name} = ({ty} *)({DYNAMIC} + {offset}); // {len} elements"),
         };
     }

@@ -141,6 +141,12 @@ impl<'a> Printer<'a> {
             Stmt::CopyGroup => self.out.push_str("__pipeline_commit();"),
             Stmt::CopyWait(n) => {
                 let _ = write!(self.out, "__pipeline_wait_prior({n});");
+                if k.multiplies_staged() {
+                    let _ = write!(
+                        self.out,
+                        "\n{pad}asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");"
+                    );
+                }
             }
             Stmt::Prefetch { array, index, .. } => {
                 self.out.push_str("agpu_prefetch(&");
@@ -153,6 +159,13 @@ impl<'a> Printer<'a> {
             }
             Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
                 self.exprs().multiply_matrices(*ty, sums, rows, columns);
+            }
+            Stmt::MultiplyStaged { ty, sums, from, rows, columns, across } => {
+                self.exprs().multiply_staged(*ty, sums, (*from, rows, columns), *across, pad);
+            }
+            Stmt::MultiplyWait(n) => {
+                let _ =
+                    write!(self.out, "asm volatile(\"wgmma.wait_group.sync.aligned {n};\" ::: \"memory\");");
             }
             s => unreachable!("{s:?} is for all targets"),
         }

@@ -2,7 +2,8 @@
 //! space, rounding and width is explicit, and nothing is contracted except what `fast_math` allows.
 //!
 //! `.target sm_80` runs on every later device, and drivers from 520 on read ISA 7.8. Kernels with
-//! clusters need sm_90 and ISA 8.0, which all drivers that the runtime takes read (CUDA 12.0). The text
+//! clusters need sm_90, products of warpgroups sm_90a, which no later device runs; both need ISA 8.0, which all
+//! drivers that the runtime takes read (CUDA 12.0). The text
 //! contains the author's source lines as comments. Parameters have 8 bytes each, in the order of
 //! docs/c-abi.md.
 
@@ -24,7 +25,7 @@ mod params;
 mod regs;
 mod stmt;
 
-use crate::kernel::{Expr, Kernel, Mem, Stmt, parts};
+use crate::kernel::{Expr, Kernel, Mem, OLDEST_CAPABILITY, Stmt, parts};
 use crate::loc::Loc;
 use crate::scalar::Ty;
 use crate::without::{self, Optimisation};
@@ -32,7 +33,7 @@ use params::{Params, ascii};
 use regs::{List, Operand, Regs};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The PTX ISA version of modules, without and with clusters.
+/// The PTX ISA version of modules for all devices, and for those from sm_90 on.
 const ISA: [&str; 2] = ["7.8", "8.0"];
 
 /// The name of the shared memory that a launch asks for.
@@ -63,13 +64,14 @@ pub fn emit(k: &Kernel) -> String {
     code!(e, "ret;");
 
     let mut out = format!(
-        "// {}, made by arraygpu {}\n.version {}\n.target sm_{}\n.address_size 64\n\n{}.visible .entry {}(\n",
+        "// {}, made by arraygpu {}\n.version {}\n.target sm_{}{}\n.address_size 64\n\n{}.visible .entry {}(\n",
         k.name,
         env!("CARGO_PKG_VERSION"),
-        ISA[usize::from(k.cluster > 0)],
+        ISA[usize::from(k.capability() > OLDEST_CAPABILITY)],
         k.capability(),
+        if k.multiplies_staged() { "a" } else { "" },
         if k.dynamic_shared() > 0 {
-            format!(".extern .shared .align 16 .b8 {DYNAMIC}[];\n\n")
+            format!(".extern .shared .align {} .b8 {DYNAMIC}[];\n\n", k.shared_alignment())
         } else {
             String::new()
         },
@@ -85,7 +87,8 @@ pub fn emit(k: &Kernel) -> String {
     }
     out.push_str("{\n");
     for (name, ty, len) in k.shared.iter().filter(|_| k.dynamic_shared() == 0) {
-        let _ = writeln!(out, "    .shared .align 16 .b8 {name}[{}];", ty.size() * *len as usize);
+        let (align, size) = (k.shared_alignment(), ty.size() * *len as usize);
+        let _ = writeln!(out, "    .shared .align {align} .b8 {name}[{size}];");
     }
     for (name, ty, len) in &k.locals {
         let _ = writeln!(out, "    .local .align 16 .b8 {name}[{}];", ty.size() * *len as usize);

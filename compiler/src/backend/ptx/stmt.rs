@@ -55,13 +55,23 @@ impl<'a> Emitter<'a> {
             }
             Stmt::Pack(r, values) => self.pack(*r, values),
             Stmt::CopyGroup => code!(self, "cp.async.commit_group;"),
-            Stmt::CopyWait(n) => code!(self, "cp.async.wait_group {n};"),
+            Stmt::CopyWait(n) => {
+                code!(self, "cp.async.wait_group {n};");
+                if self.k.multiplies_staged() {
+                    // those products see shared memory by another way than threads do
+                    code!(self, "fence.proxy.async.shared::cta;");
+                }
+            }
             Stmt::LoadMatrices { regs, from, index, transposed } => {
                 self.load_matrices(regs, *from, index, *transposed);
             }
             Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
                 self.multiply_matrices(*ty, sums, rows, columns);
             }
+            Stmt::MultiplyStaged { ty, sums, from, rows, columns, across } => {
+                self.multiply_staged(*ty, sums, (*from, rows, columns), *across);
+            }
+            Stmt::MultiplyWait(n) => code!(self, "wgmma.wait_group.sync.aligned {n};"),
             // declared at the top of the entry
             Stmt::Local(_) => {}
             Stmt::Prefetch { array, index, .. } => {

@@ -11,6 +11,12 @@ use std::array;
 /// The words of a row of a matrix.
 const WORDS: usize = 4;
 
+/// Returns the element of a word that has this number, or the only one; of f32, rounded to tf32 by its high bits.
+pub(super) fn element(ty: Ty, word: u64, number: usize) -> f32 {
+    let bits = if ty.size() == 2 { word >> (16 * (number % 2)) & 0xffff } else { word & !0x1fff };
+    eval_cast(Ty::F32, Lit { ty, bits }).as_f32()
+}
+
 impl<'k> Machine<'k, '_> {
     pub(super) fn load_matrices(
         &mut self,
@@ -53,18 +59,14 @@ impl<'k> Machine<'k, '_> {
         self.whole_warp(w, mask, at)?;
         // eight groups of 4 bytes of inner indices, each with one element or two
         let each = 4 / ty.size();
-        let element = |word: u64, k: usize| {
-            let bits = if each == 2 { word >> (16 * (k % 2)) & 0xffff } else { word & !0x1fff };
-            eval_cast(Ty::F32, Lit { ty, bits }).as_f32()
-        };
         let depth = 8 * each;
         let of_rows = |i: usize, k: usize| {
             let group = k / each;
-            element(rows[2 * (group / 4) + i / 8].bits[4 * (i % 8) + group % 4], k)
+            element(ty, rows[2 * (group / 4) + i / 8].bits[4 * (i % 8) + group % 4], k)
         };
         let of_columns = |k: usize, j: usize| {
             let group = k / each;
-            element(columns[group / 4].bits[4 * j + group % 4], k)
+            element(ty, columns[group / 4].bits[4 * j + group % 4], k)
         };
         let a: Vec<f32> = (0..16 * depth).map(|at| of_rows(at / depth, at % depth)).collect();
         let b: Vec<f32> = (0..8 * depth).map(|at| of_columns(at % depth, at / depth)).collect();

@@ -25,6 +25,7 @@ mod matrices;
 mod memory;
 mod operators;
 mod registers;
+mod staged;
 mod warp;
 
 pub use args::{Args, ArrayArg, Grid};

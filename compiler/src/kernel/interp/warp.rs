@@ -11,8 +11,10 @@ use super::lanes::{Lanes, lanes, packed};
 use super::machine::{Machine, Who};
 use super::memory::Id;
 use super::registers::{Registers, room};
+use super::staged::StagedProduct;
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
 use crate::scalar::Ty;
+use std::collections::VecDeque;
 
 /// Whether a warp can run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +53,8 @@ pub(super) struct Warp<'k> {
     /// The elements of each local array; `None` for those that nothing wrote.
     locals: Vec<Vec<[Option<u64>; WARP as usize]>>,
     stack: Vec<Frame<'k>>,
+    /// The products of its warpgroup that it has begun and not waited for.
+    pub products: VecDeque<StagedProduct<'k>>,
     pub state: State,
 }
 
@@ -64,6 +68,7 @@ impl<'k> Warp<'k> {
             regs: Registers::new(k),
             locals: k.locals.iter().map(|l| vec![[None; WARP as usize]; l.2 as usize]).collect(),
             stack: Vec::new(),
+            products: VecDeque::new(),
             state: State::Running,
         };
         let body = k.main.as_deref().unwrap_or_default();
@@ -252,6 +257,10 @@ impl<'k> Machine<'k, '_> {
             Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
                 self.multiply_matrices(w, (*ty, sums), [rows, columns], mask, s)?;
             }
+            Stmt::MultiplyStaged { from, rows, columns, .. } => {
+                self.begin_product(w, *from, [rows, columns], mask, s)?;
+            }
+            Stmt::MultiplyWait(n) => self.wait_for_products(w, *n, mask, s)?,
             Stmt::Barrier | Stmt::ClusterBarrier { .. } if mask == u32::MAX => w.state = State::Waiting,
             Stmt::Barrier | Stmt::ClusterBarrier { .. } => {
                 let missing = self.thread(w.thread(lanes(!mask).next().unwrap_or(0)));

@@ -1,7 +1,7 @@
 //! The statements of tensor cores, counts of a warp and asynchronous copies.
 
 use super::{Check, Check1, Scope};
-use crate::kernel::{Array, COPY_BYTES, Mem, Stmt};
+use crate::kernel::{Array, COPY_BYTES, Mem, Reg, Stmt, WARPGROUP};
 use crate::scalar::Ty;
 
 impl Check<'_> {
@@ -57,18 +57,35 @@ impl Check<'_> {
                 if regs.len() == 4 { Ok(()) } else { Err(format!("{} matrices", regs.len())) }
             }
             Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
-                for (i, r) in sums.iter().enumerate() {
-                    if self.reg(*r)? != Ty::F32 || !scope.is_var(*r) || sums[..i].contains(r) {
-                        return Err(format!("{r:?} is no sum"));
-                    }
-                }
+                self.sums(sums, scope)?;
                 rows.iter().chain(columns).try_for_each(|e| self.want(e, Ty::U32, scope))?;
                 let sizes = [sums.len(), rows.len(), columns.len()] == [4, 4, 2];
                 let fits = sizes && matches!(ty, Ty::F16 | Ty::Bf16 | Ty::F32);
                 if fits { Ok(()) } else { Err(format!("a product of matrices of {ty}")) }
             }
+            Stmt::MultiplyStaged { ty, sums, from, rows, columns, across } => {
+                self.sums(sums, scope)?;
+                self.words(*from, scope)?;
+                self.index(rows, scope)?;
+                self.index(columns, scope)?;
+                let is_size = sums.len() % 32 == 0 && (1..=4).contains(&(sums.len() / 32));
+                let fits =
+                    is_size && matches!(ty, Ty::F16 | Ty::Bf16 | Ty::F32) && !(*across && *ty == Ty::F32);
+                let whole = self.k.threads.is_multiple_of(WARPGROUP);
+                if fits && whole { Ok(()) } else { Err(format!("a product of a warpgroup, of {ty}")) }
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that registers are different variables of f32.
+    fn sums(&self, sums: &[Reg], scope: &Scope) -> Check1 {
+        for (i, r) in sums.iter().enumerate() {
+            if self.reg(*r)? != Ty::F32 || !scope.is_var(*r) || sums[..i].contains(r) {
+                return Err(format!("{r:?} is no sum"));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that a memory is words of a block.

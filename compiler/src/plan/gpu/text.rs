@@ -45,14 +45,15 @@ impl Display for GpuKernel {
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
-            let Guards { contiguous, narrow, noalias, capability, longest, multiple, neighbours, extent } =
-                v.guards;
+            let Guards { contiguous, narrow, noalias, .. } = v.guards;
+            let Guards { capability, architecture, longest, multiple, neighbours, extent, .. } = v.guards;
             for (word, holds) in [(" contiguous", contiguous), (" narrow", narrow), (" separate", noalias)] {
                 f.write_str(if holds { word } else { "" })?;
             }
             let of = |n: Option<NonZeroU32>| n.map(NonZeroU32::get);
             for (word, number) in [
                 ("capability", capability),
+                ("architecture", architecture),
                 ("longest", longest),
                 ("multiple", of(multiple)),
                 ("neighbours", of(neighbours)),
@@ -240,6 +241,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let profit = Profit::parse(c)?;
     let (contiguous, narrow, noalias) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let capability = if c.eat("capability") { Some(c.u32()?) } else { None };
+    let architecture = if c.eat("architecture") { Some(c.u32()?) } else { None };
     let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
     let multiple = if c.eat("multiple") { NonZeroU32::new(c.u32()?) } else { None };
     let neighbours = if c.eat("neighbours") { NonZeroU32::new(c.u32()?) } else { None };
@@ -252,7 +254,17 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         threads,
         grid,
         profit,
-        guards: Guards { contiguous, narrow, noalias, capability, longest, multiple, neighbours, extent },
+        guards: Guards {
+            contiguous,
+            narrow,
+            noalias,
+            capability,
+            architecture,
+            longest,
+            multiple,
+            neighbours,
+            extent,
+        },
         flat,
         aligned,
         steps_per_launch,

@@ -3,13 +3,14 @@
 
 use super::TensorBlock;
 use super::layout::Piece;
-use crate::core::{NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{COPY_BYTES, Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::product::address;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::loop_nests::{Env, depends};
+use crate::schedule::facts::products::Product;
 
 /// The copies of one side.
 pub struct Copies {
@@ -21,22 +22,25 @@ pub struct Copies {
     pub(super) step: Expr,
 }
 
-impl TensorBlock<'_> {
-    /// Returns the array that a side is, and the index of its elements, if it can be copied.
-    fn plain(&self, l: &Lower, side: usize) -> Option<(NodeId, Vec<NodeId>)> {
-        let g = &l.launch.g;
-        let Op::Elem(x, index) = g.op(self.values[side]).clone() else { return None };
-        let own = self.p.outer[side];
-        let along = if self.sides[side].along_k { self.p.k } else { own };
-        let (last, outer) = index.split_last()?;
-        let moves = |n: &NodeId| *n == along || depends(g, *n, &self.p.variables(along, side));
-        // an inner index counts steps, so it is no part of another expression
-        let counts = |n: &NodeId| *n == self.p.k || !depends(g, *n, &self.p.variables(self.p.k, side));
-        let advances = index.iter().filter(|n| **n == self.p.k).count() <= 1;
-        (*last == along && !outer.iter().any(moves) && outer.iter().all(counts) && advances)
-            .then_some((x, index))
-    }
+/// Returns the array that a side of a product is, and the index of its elements, if it can be copied as it lies: its
+/// neighbours along the inner index, or across it, are neighbours in memory.
+pub fn plain(
+    g: &Graph,
+    p: &Product,
+    (side, value): (usize, NodeId),
+    along_k: bool,
+) -> Option<(NodeId, Vec<NodeId>)> {
+    let Op::Elem(x, index) = g.op(value).clone() else { return None };
+    let along = if along_k { p.k } else { p.outer[side] };
+    let (last, outer) = index.split_last()?;
+    let moves = |n: &NodeId| *n == along || depends(g, *n, &p.variables(along, side));
+    // an inner index counts steps, so it is no part of another expression
+    let counts = |n: &NodeId| *n == p.k || !depends(g, *n, &p.variables(p.k, side));
+    let advances = index.iter().filter(|n| **n == p.k).count() <= 1;
+    (*last == along && !outer.iter().any(moves) && outer.iter().all(counts) && advances).then_some((x, index))
+}
 
+impl TensorBlock<'_> {
     /// Prepares the copies of a side's pieces, if it can be copied.
     pub fn copies(
         &self,
@@ -45,7 +49,9 @@ impl TensorBlock<'_> {
         pieces: &[Piece],
         out: &mut Vec<Stmt>,
     ) -> Result<Option<Copies>> {
-        let Some((x, index)) = self.plain(l, side) else { return Ok(None) };
+        let along_k = self.sides[side].along_k;
+        let found = plain(&l.launch.g, self.p, (side, self.values[side]), along_k);
+        let Some((x, index)) = found else { return Ok(None) };
         let from = l.launch.input(x);
         l.k.vector(from);
         let mut places = Vec::new();

@@ -3,7 +3,7 @@
 //! code follows, it takes one result at a time, and the threads of a warp take neighbours.
 
 use super::TensorBlock;
-use super::layout::{COLUMNS, ROWS, THREADS};
+use super::layout::{COLUMNS, ROWS};
 use super::params::Rows;
 use crate::core::{NodeId, linear};
 use crate::error::Result;
@@ -33,27 +33,29 @@ fn result(word: Expr) -> Expr {
 
 impl TensorBlock<'_> {
     pub fn epilogue(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
-        let (tile, warp_tile) = (self.shape.tile(), self.shape.warp_tile);
+        let [height, tile] = [0, 1].map(|side| self.shape.tile(side));
+        let (part, threads) = (self.part(), i64::from(self.shape.threads()));
         let by_vectors = self.rows == Rows::Aligned;
         let is_short = self.operations(l) * NEIGHBOURS as usize <= MAX_UNROLLED;
         let neighbours = if by_vectors && is_short { NEIGHBOURS } else { 1 };
         let (half, mut body) = (l.k.reg("half", Ty::I32), Vec::new());
-        let mine = Expr::binary(
-            BinaryOp::Eq,
-            self.warp_origin[0].clone(),
-            Expr::Reg(half).times(int32(warp_tile as i32)),
-        );
+        let first = Expr::Reg(half).times(int32(part as i32));
+        let mine = Expr::binary(BinaryOp::Eq, self.warp_origin[0].clone(), first);
         let leave = self.leave(l);
-        body.extend([Stmt::If(mine, leave, vec![]), Stmt::Barrier]);
+        match part == height {
+            true => body.extend(leave),
+            false => body.push(Stmt::If(mine, leave, vec![])),
+        }
+        body.push(Stmt::Barrier);
         let (u, mut inner) = (l.k.reg("number", Ty::I32), Vec::new());
-        let number = thread().plus(Expr::Reg(u).times(int32(THREADS as i32)));
+        let number = thread().plus(Expr::Reg(u).times(int32(threads as i32)));
         let number = bind(l, "number", number, &mut inner);
         let row = bind(l, "row", shifted(number.clone(), tile / neighbours), &mut inner);
         let column = masked(number, tile / neighbours).times(int32(neighbours as i32));
         let column = bind(l, "column", column, &mut inner);
         let at = row.clone().times(int32((tile + PADDING) as i32)).plus(column.clone());
         let at = bind(l, "at", at, &mut inner);
-        let row = Expr::Reg(half).times(int32(warp_tile as i32)).plus(row);
+        let row = Expr::Reg(half).times(int32(part as i32)).plus(row);
         let i = bind(l, "i", self.origin[0].clone().plus(to_i64(row)), &mut inner);
         let j = bind(l, "j", self.origin[1].clone().plus(to_i64(column)), &mut inner);
         let results = match neighbours {
@@ -62,18 +64,34 @@ impl TensorBlock<'_> {
         };
         let inside = Expr::binary(BinaryOp::Lt, i, self.extents[0].clone());
         inner.push(Stmt::If(inside, results, vec![]));
-        let count = warp_tile * tile / neighbours / i64::from(THREADS);
+        let count = part * tile / neighbours / threads;
         body.push(Stmt::Seq(u, int32(0), int32(count as i32), inner));
-        body.push(Stmt::Barrier);
-        out.push(Stmt::Seq(half, int32(0), int32((tile / warp_tile) as i32), body));
+        if part < height {
+            body.push(Stmt::Barrier);
+        }
+        out.push(Stmt::Seq(half, int32(0), int32((height / part) as i32), body));
         Ok(())
+    }
+
+    /// Returns the number of rows that lie in shared memory at once: all where stages leave room for them.
+    fn part(&self) -> i64 {
+        let [height, tile] = [0, 1].map(|side| self.shape.tile(side));
+        if self.shape.is_by_warpgroups() && height * (tile + PADDING) <= self.shape.words() {
+            height
+        } else {
+            self.shape.warp_tile[0]
+        }
     }
 
     /// Returns the stores of a warp's sums to shared memory.
     fn leave(&self, l: &mut Lower) -> Vec<Stmt> {
         let mut out = Vec::new();
-        let (pitch, across) = (self.shape.tile() + PADDING, self.shape.warp_tile / COLUMNS);
-        let row = shifted(self.lane.clone(), 4).times(int32(pitch as i32));
+        let (pitch, across) = (self.shape.tile(1) + PADDING, self.shape.warp_tile[1] / COLUMNS);
+        let mut row = shifted(self.lane.clone(), 4);
+        if self.part() > self.shape.warp_tile[0] {
+            row = row.plus(self.warp_origin[0].clone());
+        }
+        let row = row.times(int32(pitch as i32));
         let column = masked(self.lane.clone(), 4).times(int32(2));
         let at = bind(l, "at", row.plus(column).plus(self.warp_origin[1].clone()), &mut out);
         let bits = |r| Expr::Unary(UnaryOp::ToBits, Box::new(Expr::Reg(r)));

@@ -26,7 +26,7 @@ pub struct Fragments([Places; 2]);
 impl TensorBlock<'_> {
     /// Returns the number of tiles of 16 rows or columns of a warp.
     fn tiles(&self) -> i64 {
-        self.shape.warp_tile / ROWS
+        self.shape.warp_tile[0] / ROWS
     }
 
     /// Computes where the fragments lie in the first stage.
@@ -144,7 +144,7 @@ impl TensorBlock<'_> {
             let (rows, columns) = (load(0), load(1));
             for (i, rows) in rows.iter().enumerate() {
                 for (j, columns) in columns.iter().flat_map(|c| c.chunks(2)).enumerate() {
-                    let first = 4 * (i * (self.shape.warp_tile / COLUMNS) as usize + j);
+                    let first = 4 * (i * (self.shape.warp_tile[1] / COLUMNS) as usize + j);
                     out.push(Stmt::MultiplyMatrices {
                         ty: self.ty,
                         sums: self.sums[first..first + 4].to_vec(),

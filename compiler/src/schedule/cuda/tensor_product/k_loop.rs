@@ -14,7 +14,7 @@ use crate::schedule::element::lower::{Lower, bind};
 
 impl TensorBlock<'_> {
     /// Returns the first word of a side's stage that has this step (i64).
-    fn stage_of(&self, step: &Expr) -> Expr {
+    pub fn stage_of(&self, step: &Expr) -> Expr {
         // without a sign a remainder takes a third of the instructions
         let low = Expr::Cast(Ty::U32, Box::new(step.clone()));
         let stages = Expr::Lit(Lit::u32(self.shape.stages as u32));

@@ -1,26 +1,32 @@
 //! How operands lie in shared memory. A stage of a side has the 64 bytes of inner indices of one step for
 //! its 64 or 128 rows or columns, in the direction in which the array has them: as many lines of 4 pieces of 16
 //! bytes, or as many lines as inner indices, of 8 to 32 pieces. The pieces of a line are permuted by the
-//! number of the line.
+//! number of the line. What a warpgroup multiplies has 128 bytes of inner indices in a step, as lines of 8 pieces
+//! (`Stmt::MultiplyStaged`); a stage of its columns lies behind that of its rows.
 
-use crate::kernel::Expr;
+use crate::kernel::{Expr, WARP};
 use crate::plan::gpu::PIECES_OF_LINE;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
 
-/// Threads of a block.
-pub const THREADS: u32 = 128;
 /// Rows and columns of `MultiplyMatrices`.
 pub const ROWS: i64 = 16;
 pub const COLUMNS: i64 = 8;
 /// Words of a piece.
 pub const PIECE_WORDS: i64 = 4;
 
-/// The shape of a block tile, which is a square of four squares, one for each warp.
+/// The number of lines of a chunk of columns that lie across the inner indices of a step, and of its columns.
+const CHUNK: i64 = 64;
+
+/// The shape of a block tile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Rows and columns of a warp's part.
-    pub warp_tile: i64,
+    pub warp_tile: [i64; 2],
+    /// The number of warps down and across.
+    pub warps: [i64; 2],
+    /// Pieces of inner indices of a step.
+    pub depth: i64,
     /// The number of steps in shared memory.
     pub stages: i64,
     /// The least number of resident blocks of a multiprocessor.
@@ -29,23 +35,46 @@ pub struct Shape {
 
 impl Shape {
     /// For products that keep a large device busy: most products for each byte from shared memory.
-    pub const LARGE: Shape = Shape { warp_tile: 64, stages: 3, resident: 2 };
+    pub const LARGE: Shape = Shape { warp_tile: [64; 2], warps: [2; 2], depth: 4, stages: 3, resident: 2 };
     /// For smaller products.
-    pub const SMALL: Shape = Shape { warp_tile: 32, stages: 4, resident: 3 };
+    pub const SMALL: Shape = Shape { warp_tile: [32; 2], warps: [2; 2], depth: 4, stages: 4, resident: 3 };
+    /// For two warpgroups, which have 64 rows each.
+    pub const WARPGROUPS: Shape =
+        Shape { warp_tile: [16, 256], warps: [8, 1], depth: 8, stages: 4, resident: 1 };
 
-    /// Returns the rows and columns of the block tile.
-    pub fn tile(self) -> i64 {
-        2 * self.warp_tile
+    /// Whether warpgroups multiply, and not warps.
+    pub fn is_by_warpgroups(self) -> bool {
+        self.depth == 8
     }
 
-    /// Returns the number of words of a stage of one side: 64 bytes of each row or column.
+    /// Returns the rows (0) or columns (1) of the block tile.
+    pub fn tile(self, side: usize) -> i64 {
+        self.warps[side] * self.warp_tile[side]
+    }
+
+    /// Returns the number of threads of a block.
+    pub fn threads(self) -> u32 {
+        WARP * (self.warps[0] * self.warps[1]) as u32
+    }
+
+    /// Returns the number of words of a stage of one side.
+    fn side_words(self, side: usize) -> i64 {
+        PIECE_WORDS * self.depth * self.tile(side)
+    }
+
+    /// Returns the number of words from a stage to the next one.
     pub fn stage_words(self) -> i64 {
-        16 * self.tile()
+        self.side_words(0) + if self.is_by_warpgroups() { self.side_words(1) } else { 0 }
+    }
+
+    /// Returns the number of words of all stages.
+    pub fn words(self) -> i64 {
+        self.stages * (self.side_words(0) + self.side_words(1))
     }
 
     /// Returns the number of pieces of a stage of one side that a thread brings.
-    pub fn pieces(self) -> i64 {
-        self.stage_words() / PIECE_WORDS / i64::from(THREADS)
+    pub fn pieces(self, side: usize) -> i64 {
+        self.side_words(side) / PIECE_WORDS / i64::from(self.threads())
     }
 }
 
@@ -77,7 +106,7 @@ impl Staged {
 
     /// Returns the number of inner indices of a step.
     pub fn depth(self) -> i64 {
-        4 * self.of_piece()
+        self.shape.depth * self.of_piece()
     }
 
     /// Returns an extent rounded up to 128 bytes.
@@ -89,7 +118,7 @@ impl Staged {
 
     /// Returns the number of pieces of a line.
     pub fn line(self) -> i64 {
-        if self.along_k { 4 } else { self.shape.tile() / self.of_piece() }
+        if self.along_k { self.shape.depth } else { self.shape.tile(self.side) / self.of_piece() }
     }
 
     /// Returns what the number of a piece is combined with by exclusive or, for a line (i32).
@@ -104,19 +133,34 @@ impl Staged {
 
     /// Returns the number of the first word of a piece, in the side's first stage.
     pub fn word(self, line: Expr, piece: Expr) -> Expr {
+        if self.shape.is_by_warpgroups() {
+            return self.word_of_warpgroup(line, piece);
+        }
         let piece = Expr::binary(BinaryOp::Xor, piece, self.permutation(line.clone()));
         let number = line.times(int32(self.line() as i32)).plus(piece);
         number.times(int32(PIECE_WORDS as i32)).plus(int32(self.begin() as i32))
     }
 
-    /// Returns the first word of the side.
+    fn word_of_warpgroup(self, mut line: Expr, mut piece: Expr) -> Expr {
+        if !self.along_k {
+            let chunk = shifted(piece.clone(), CHUNK / self.of_piece());
+            piece = masked(piece, CHUNK / self.of_piece());
+            line = chunk.times(int32(CHUNK as i32)).plus(line);
+        }
+        let place = Expr::binary(BinaryOp::Xor, piece, masked(line.clone(), 8));
+        let number = line.times(int32(self.shape.depth as i32)).plus(place);
+        number.times(int32(PIECE_WORDS as i32)).plus(int32(self.begin() as i32))
+    }
+
+    /// Returns the first word of the side in the first stage.
     pub fn begin(self) -> i64 {
-        self.side as i64 * self.shape.stages * self.shape.stage_words()
+        let stages = if self.shape.is_by_warpgroups() { 1 } else { self.shape.stages };
+        self.side as i64 * stages * self.shape.side_words(0)
     }
 
     /// Returns the line, and the piece in it, of the thread's piece `u` (i32).
     pub fn piece(self, u: Expr) -> [Expr; 2] {
-        let number = thread().plus(u.times(int32(THREADS as i32)));
+        let number = thread().plus(u.times(int32(self.shape.threads() as i32)));
         [shifted(number.clone(), self.line()), masked(number, self.line())]
     }
 

@@ -12,6 +12,8 @@
 //! Operands that are computed take registers on their way to shared memory ([`pieces`]). Those of any strides do so
 //! element by element; so do partial steps, with zeros in the place of what is out of bounds ([`staging`]). Those of
 //! large products are copied to aligned rows first, by a launch of their own ([`packed`]).
+//! On devices of sm_90 two warpgroups compute a block tile of 128 x 256 results from operands in shared memory, without
+//! fragments, in steps of 128 bytes ([`warpgroups`]).
 //! Results go through shared memory as well, so that what follows from them is computed and stored for
 //! eight neighbours at a time ([`epilogue`]).
 //!
@@ -30,6 +32,7 @@ mod params;
 mod pieces;
 mod staging;
 mod variants;
+mod warpgroups;
 
 use super::expressions::{int32, masked, shifted, thread, to_i64};
 use super::product::extents;
@@ -41,7 +44,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
-use layout::{COLUMNS, ROWS, Shape, Staged, THREADS};
+use layout::{COLUMNS, ROWS, Shape, Staged};
 use params::Rows;
 pub use params::TensorProductParams;
 pub use variants::variants;
@@ -82,23 +85,25 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     if params.packs {
         return packs(l, fused, params);
     }
-    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, params.shape.resident);
+    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (params.shape.threads(), params.shape.resident);
     let (p, shape) = (&*params.product, params.shape);
     let mut out = Vec::new();
     let extents = extents(l, fused);
     let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
-    let (plane, origin) = block_origin(l, shape.tile(), &extents, p.plane.is_some(), &mut out);
+    let (plane, origin) =
+        block_origin(l, [0, 1].map(|side| shape.tile(side)), &extents, p.plane.is_some(), &mut out);
     let lane = bind(l, "lane", masked(thread(), 32), &mut out);
     let warp = bind(l, "warp", shifted(thread(), 32), &mut out);
-    let warp_origin = [shifted(warp.clone(), 2), masked(warp, 2)]
-        .map(|at| bind(l, "own", at.times(int32(shape.warp_tile as i32)), &mut out));
+    let across = shape.warps[1];
+    let warp_origin = [(shifted(warp.clone(), across), 0), (masked(warp, across), 1)]
+        .map(|(at, side)| bind(l, "own", at.times(int32(shape.warp_tile[side] as i32)), &mut out));
     let ty = params.operands.ty;
-    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty, shape });
+    let sides = params.sides();
     let zero = Expr::Lit(Lit::no_sum(Ty::F32));
-    let count = shape.warp_tile / ROWS * (shape.warp_tile / COLUMNS) * 4;
+    let count = shape.warp_tile[0] / ROWS * (shape.warp_tile[1] / COLUMNS) * 4;
     let sums: Vec<Reg> = (0..count).map(|_| l.k.reg("sum", Ty::F32)).collect();
     out.extend(sums.iter().map(|r| Stmt::Var(*r, zero.clone())));
-    let words = l.k.share("words", Ty::U32, (2 * shape.stages * shape.stage_words()) as u32);
+    let words = l.k.share("words", Ty::U32, shape.words() as u32);
     let values = params.operands.values;
     let rows = params.rows;
     let strided = matches!(rows, Rows::Packed | Rows::Strided);
@@ -121,9 +126,13 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
         warp_origin,
         sums,
     };
-    b.k_loop(l, &mut out)?;
+    if shape.is_by_warpgroups() {
+        b.warpgroup_loop(l, &mut out)?;
+    } else {
+        b.k_loop(l, &mut out)?;
+    }
     b.epilogue(l, fused, &mut out)?;
-    let (rows, columns) = (shape.tile() as u32, shape.tile() as u32);
+    let [rows, columns] = [0, 1].map(|side| shape.tile(side) as u32);
     let is_packed = params.rows == Rows::Packed;
     Ok((out, if is_packed { Grid::Packed { rows, columns } } else { Grid::Plane { rows, columns } }))
 }
@@ -134,7 +143,7 @@ fn packs(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Res
     let mut out = Vec::new();
     let extents = extents(l, fused);
     let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
-    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty, shape });
+    let sides = params.sides();
     let mut b = TensorBlock {
         p,
         shape,
@@ -167,17 +176,17 @@ impl TensorBlock<'_> {
 /// Returns the plane of the block, in a batch, and its first row and column.
 fn block_origin(
     l: &mut Lower,
-    tile: i64,
+    tile: [i64; 2],
     extents: &[Expr; 2],
     is_batch: bool,
     out: &mut Vec<Stmt>,
 ) -> (Option<Expr>, [Expr; 2]) {
-    let tiles = |n: &Expr| {
+    let tiles = |n: &Expr, tile: i64| {
         let rounded_up = n.clone().plus(Expr::int(tile - 1));
         let tiles = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(tile.ilog2().into()));
         Expr::Cast(Ty::I32, Box::new(tiles))
     };
-    let [down, across] = [0, 1].map(|s| tiles(&extents[s]));
+    let [down, across] = [0, 1].map(|s| tiles(&extents[s], tile[s]));
     let (down, across) = (bind(l, "down", down, out), bind(l, "across", across, out));
     let div = |a: &Expr, b: &Expr| Expr::binary(BinaryOp::Div, a.clone(), b.clone());
     let (mut block, mut plane) = (Expr::Place(Gpu::Block), None);
@@ -195,5 +204,6 @@ fn block_origin(
     let rows = bind(l, "rows", down.minus(first.clone()).min(int32(GROUP as i32)), out);
     let column = bind(l, "column", div(&number, &rows), out);
     let row = first.plus(number).minus(column.clone().times(rows));
-    (plane, [row, column].map(|at| bind(l, "origin", to_i64(at).times(Expr::int(tile)), out)))
+    let origin = [(row, tile[0]), (column, tile[1])];
+    (plane, origin.map(|(at, tile)| bind(l, "origin", to_i64(at).times(Expr::int(tile)), out)))
 }

@@ -14,7 +14,7 @@ use super::layout::{PIECE_WORDS, Piece};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 
 /// Threads of a block that packs.
@@ -114,8 +114,14 @@ impl TensorBlock<'_> {
         let div = |a: &Expr, b: Expr| Expr::binary(BinaryOp::Div, a.clone(), b);
         let of_line = Expr::binary(BinaryOp::Div, line, Expr::int(s.of_piece()));
         let of_line = bind(l, "pieces", as_i32(of_line), out);
-        let mut across = bind(l, "across", div(&at, of_line.clone()), out);
-        let piece = at.minus(across.clone().times(of_line));
+        let (mut across, piece, number) = if s.along_k == self.p.sides[side].along_k {
+            let across = bind(l, "across", div(&at, of_line.clone()), out);
+            (across.clone(), at.minus(across.times(of_line)), number)
+        } else {
+            let [line, piece] = transposed(l, &at, &of_line, out);
+            let moved = number.minus(at).plus(line.clone().times(of_line)).plus(piece.clone());
+            (line, piece, bind(l, "number", moved, out))
+        };
         if let Some(plane) = self.p.plane {
             let lines = bind(l, "lines", as_i32(lines), out);
             let number = bind(l, "plane", div(&across, lines.clone()), out);
@@ -140,4 +146,18 @@ pub fn rounded(l: &mut Lower, word: Expr, out: &mut Vec<Stmt>) -> Expr {
     let r: Reg = l.k.reg("f", Ty::U32);
     out.push(Stmt::Pack(r, vec![word_as_f32(word)]));
     Expr::Reg(r)
+}
+
+/// Returns the line and the piece that a thread packs where lines of scratch are not along those of the array: the
+/// threads of a warp take two pieces of 16 neighbouring lines, so that they read and write whole sectors.
+fn transposed(l: &mut Lower, at: &Expr, of_line: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
+    let lane = |n: i64| masked(at.clone(), n);
+    let warp = bind(l, "warp", shifted(at.clone(), 32), out);
+    let half = bind(l, "half", shifted(of_line.clone(), 2), out);
+    let lines = Expr::binary(BinaryOp::Div, warp.clone(), half.clone());
+    let lines = bind(l, "lines", lines, out);
+    let pieces = warp.minus(lines.clone().times(half));
+    let line = lines.times(int32(16)).plus(lane(16));
+    let piece = pieces.times(int32(2)).plus(shifted(lane(32), 16));
+    [line, piece].map(|e| bind(l, "across", e, out))
 }

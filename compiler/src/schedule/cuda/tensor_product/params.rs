@@ -1,8 +1,9 @@
 //! The parameters of one variant.
 
 use super::find::Operands;
-use super::layout::Shape;
+use super::layout::{Shape, Staged};
 use crate::kernel::Expr;
+use crate::scalar::Ty;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
@@ -32,6 +33,16 @@ pub struct TensorProductParams {
 }
 
 impl TensorProductParams {
+    /// Returns how the operands lie in shared memory: as in their arrays, but what warpgroups multiply and the arrays
+    /// have across the inner index is packed along it, if it must lie so.
+    pub(super) fn sides(&self) -> [Staged; 2] {
+        let (ty, shape) = (self.operands.ty, self.shape);
+        [0, 1].map(|side| {
+            let must_be = shape.is_by_warpgroups() && (side == 0 || ty == Ty::F32);
+            Staged { side, along_k: must_be || self.product.sides[side].along_k, ty, shape }
+        })
+    }
+
     /// Returns the number of planes, which is 1 of a single product.
     pub(super) fn planes(&self, l: &mut Lower, fused: &FusedGroup) -> Expr {
         match self.product.plane {

@@ -53,7 +53,7 @@ impl TensorBlock<'_> {
         let end = if is_packed { staged.in_lines(&self.extents[side]) } else { self.extents[side].clone() };
         let last = end.minus(Expr::int(width));
         let mut pieces = Vec::new();
-        for u in 0..self.shape.pieces() {
+        for u in 0..self.shape.pieces(side) {
             let place = staged.piece(int32(u as i32)).map(|e| bind(l, "piece", e, out));
             let to = bind(l, "to", staged.word(place[0].clone(), place[1].clone()), out);
             let [own, k] = staged.offsets(place).map(to_i64);
@@ -107,7 +107,7 @@ impl TensorBlock<'_> {
         let mut left = if self.strided { MAX_ON_THE_WAY / 4 } else { MAX_ON_THE_WAY };
         [0, 1].map(|side| {
             let needed = match ways[side] {
-                Way::Registers(_) => self.shape.pieces() * reads(side),
+                Way::Registers(_) => self.shape.pieces(side) * reads(side),
                 Way::Copies(_) => 0,
             };
             let fits = needed <= left;

@@ -30,7 +30,7 @@ impl TensorBlock<'_> {
         let k = bind(l, "k", step.clone().times(Expr::int(s.depth())).plus(k), &mut body);
         let words = self.values_of_piece(l, side, [&own, &k], &mut body)?;
         body.push(Stmt::StoreVec(self.words, to, words));
-        out.push(Stmt::Seq(u, int32(0), int32(self.shape.pieces() as i32), body));
+        out.push(Stmt::Seq(u, int32(0), int32(self.shape.pieces(side) as i32), body));
         Ok(())
     }
 
