@@ -119,7 +119,7 @@ impl Paths {
             }
         }
         let parts = parts(g, path);
-        if g.as_lit(path).is_none() && parts.iter().any(|part| self.kept.contains(part)) {
+        if parts.iter().any(|part| self.kept.contains(part)) {
             return;
         }
         for dropped in self.of_part.remove(&path).into_iter().flatten() {
