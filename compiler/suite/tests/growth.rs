@@ -120,6 +120,7 @@ fn linear(kinds: &[Growth]) {
                 | Growth::StoredNests
                 | Growth::UnprovenLadder
                 | Growth::UnprovenGathers
+                | Growth::UnprovenResults
         );
         let n = if is_long { 60 } else { 250 };
         let (small, large) = (measured(*kind, n), measured(*kind, 4 * n));
@@ -208,6 +209,11 @@ fn results_are_linear() {
 #[test]
 fn parameters_and_scalars_are_linear() {
     linear(&[Growth::Parameters, Growth::Scalars]);
+}
+
+#[test]
+fn results_that_may_leave_records_are_linear() {
+    linear(&[Growth::UnprovenResults]);
 }
 
 #[test]
