@@ -154,9 +154,10 @@ public:
     }
     graph(const graph &) = delete;
     ~graph() { cuda::call("cuGraphExecDestroy", ready_); }
-    void run() const {
-        cuda::must("cuGraphLaunch", ready_, stream_);
-        cuda::must("cuStreamSynchronize", stream_);
+    void run() const { run_on(stream_); }
+    void run_on(void *stream) const {
+        cuda::must("cuGraphLaunch", ready_, stream);
+        cuda::must("cuStreamSynchronize", stream);
     }
 
 private:
@@ -184,6 +185,7 @@ static void capture(bool used) {
         // what must wait is refused, and spoils nothing
         CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"rmse", "captured", "give a view"}), examples::rmse(on, x, y, result));
         CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"saxpy", "captured", "give an output"}), examples::saxpy(on, 2, x, y));
+        CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"captured", "only once"}), arraygpu::then(on, [] {}));
         calls();
         // other calls go on meanwhile
         const gpu_vector<float> aside(floats{1, 2}, gpu);
@@ -220,6 +222,33 @@ static void captures_of_one_call() {
         CHECK_EXACT(y.to_host(), floats(5000, 100 + 2 * run));
         CHECK(difference.get() == 100 + run);
     }
+}
+
+// A graph holds the code of a version for a staged length that others have replaced, and the workspace of a stream that was freed.
+static void captures_of_what_is_gone() {
+    const cuda::primary here;
+    const auto gpu = context::cuda();
+    const cuda::stream other;
+    const floats host = data::uniform(100003, 5);
+    const gpu_vector<float> x(host, gpu);
+    gpu_scalar<float> total(gpu);
+    gpu.synchronize();
+    arraygpu::stream lent(gpu);
+    void *const raw = lent.c_stream();
+    const graph captured(raw, [&] { examples::total_staged(lent, x, total); });
+    lent = arraygpu::stream(gpu); // the captured one is freed
+    std::vector<arraygpu::stream> more;
+    for (std::int64_t i = 0; i < 40; ++i) {
+        more.emplace_back(gpu);
+        CHECK(more.back().c_stream() != raw);
+        gpu_scalar<float> shorter(gpu);
+        examples::total_staged(more.back(), subview(x, 0, 50000 + i), shorter);
+        if (i % 2) more.clear();
+    }
+    gpu.synchronize();
+    captured.run_on(other.raw);
+    CHECK_EXACT_VALUE(total.get(), examples::total_staged(gpu_vector<float>(host, context::cpu())));
+    gpu.synchronize();
 }
 
 static void threads() {
@@ -289,6 +318,7 @@ int main(int count, char **arguments) {
                           {"captures on a stream that was used", captures_on_a_stream_that_was_used},
                           {"captures first thing on a new stream", captures_first_thing_on_a_new_stream},
                           {"captures of one call", captures_of_one_call},
+                          {"captures of what is gone", captures_of_what_is_gone},
                           {"threads", threads},
                           {"several devices", several_devices},
                       },
