@@ -25,7 +25,7 @@ use std::cell::Cell;
 use std::io::Write;
 
 /// Every kind with its name.
-const KINDS: [(Growth, &str); 20] = [
+const KINDS: [(Growth, &str); 24] = [
     (Growth::Maps, "maps"),
     (Growth::Element, "element"),
     (Growth::Stencils, "stencils"),
