@@ -96,7 +96,7 @@ impl<'k> Machine<'k, '_> {
         let mut words = vec![0; count * LINE];
         for (number, piece) in words.chunks_mut(PIECE).enumerate() {
             let (line, place) = (first + (number / 8) as i64, (number % 8) as i64);
-            let index = matrix + line * LINE as i64 + (place ^ line % 8) * PIECE as i64;
+            let index = matrix + line * LINE as i64 + (place ^ (line % 8)) * PIECE as i64;
             self.load(w.who(number % WARP as usize, at), from, index, piece)?;
         }
         Ok(words)
