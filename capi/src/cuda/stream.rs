@@ -155,7 +155,9 @@ impl Gpu {
         if let Some(lent) = self.streams.iter().find(|s| s.raw == raw && s.lent.is_ours()) {
             lent.lent.check()?;
             let capturing = self.is_capturing(raw)?;
-            lent.captured.fetch_or(capturing, Ordering::AcqRel);
+            if capturing {
+                lent.captured.store(true, Ordering::Release);
+            }
             return Ok((lent, capturing));
         }
         let capturing = self.is_capturing(raw)?;
