@@ -123,13 +123,8 @@ impl Composite {
     /// Whether it is a scan, of whole vectors, along an axis or of segments.
     fn is_scan(self) -> bool {
         self.along().is_some()
-            || matches!(
-                self,
-                Composite::Scan
-                    | Composite::ScanExclusive
-                    | Composite::SegmentedScan
-                    | Composite::SegmentedScanExclusive
-            )
+            || self.is_exclusive()
+            || matches!(self, Composite::Scan | Composite::SegmentedScan)
     }
 
     /// What is refused inside of a closure.

@@ -15,6 +15,12 @@ pub fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
     binary(g, op, a, n)
 }
 
+/// Returns the node of an operation on a number and the zero of its type.
+pub fn with_zero(g: &mut Graph, op: BinaryOp, a: NodeId) -> NodeId {
+    let zero = g.lit(Lit::zero(g.ty(a).elem));
+    binary(g, op, a, zero)
+}
+
 /// Returns whether an operator is the sum of its two operands, which are integers.
 pub fn is_sum(g: &Graph, join: &Lambda) -> bool {
     let is_param = |n: NodeId, k: usize| matches!(*g.op(n), Op::Var(v, _) if v == join.params[k].0);

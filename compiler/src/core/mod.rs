@@ -24,6 +24,7 @@ pub mod index_space;
 pub mod infer;
 pub mod interp;
 pub mod kept_records;
+mod label_order;
 pub mod labels;
 pub mod length;
 pub mod linear;

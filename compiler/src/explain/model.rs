@@ -1,6 +1,7 @@
 //! The data of the report of `--explain`: filled once from the compiled program, then printed as
 //! text (`text.rs`) or JSON. `docs/explain.md` describes every field.
 
+use super::names::Named;
 use crate::loc::Loc;
 use crate::schedule::facts::stencil::Kept;
 use crate::schedule::facts::transposed::TiledArray;
@@ -60,20 +61,6 @@ pub struct Function {
     pub warnings: Vec<String>,
     /// The parts of formulas that have names of their own.
     pub names: Vec<Named>,
-}
-
-/// A long part of formulas, which stands in them by its name.
-#[derive(Clone, Debug, Serialize)]
-pub struct Named {
-    /// The name, as `n1`.
-    pub name: String,
-    /// The formula that it stands for.
-    pub formula: String,
-    /// Whether it is a condition and no number.
-    #[serde(skip)]
-    pub is_condition: bool,
-    /// The value, if the given extents determine it; 1 or 0 for a condition.
-    pub value: Option<i64>,
 }
 
 /// An array of records, and what an element of it costs in either layout.

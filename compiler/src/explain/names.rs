@@ -1,10 +1,10 @@
 //! Names for long parts of formulas. The extents of a sort or of bins are choices and conditions of several lines,
 //! which would stand wherever something is counted; each is written once, and has a name elsewhere.
 
-use super::model::Named;
 use crate::core::Function;
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexMap;
+use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -14,6 +14,20 @@ const MAX_LENGTH: usize = 40;
 /// The named parts of a function's formulas, which those of its steps share.
 #[derive(Clone, Default)]
 pub struct Names(Rc<RefCell<IndexMap<String, Part>>>, Rc<[String]>);
+
+/// A long part of formulas, which stands in them by its name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Named {
+    /// The name, as `n1`.
+    pub name: String,
+    /// The formula that it stands for.
+    pub formula: String,
+    /// Whether it is a condition and no number.
+    #[serde(skip)]
+    pub is_condition: bool,
+    /// The value, if the given extents determine it; 1 or 0 for a condition.
+    pub value: Option<i64>,
+}
 
 struct Part {
     name: String,

@@ -10,6 +10,7 @@ pub mod avoid_negated_min;
 pub mod clone_body;
 pub mod cse;
 pub mod dce;
+mod demands;
 mod device;
 pub mod divide;
 pub mod idle_divisions;
@@ -303,40 +304,6 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the compute capability of the oldest devices that it runs on.
-    pub fn capability(&self) -> u32 {
-        let has_later = self.cluster > 0 || self.multiplies_staged();
-        if has_later { CLUSTER_CAPABILITY } else { OLDEST_CAPABILITY }
-    }
-
-    /// Whether it has products of warpgroups, which no devices but those of [`WARPGROUP_CAPABILITY`] run.
-    pub fn multiplies_staged(&self) -> bool {
-        self.main.as_deref().is_some_and(parts::multiplies_staged)
-    }
-
-    /// Returns what the addresses of the arrays that a block's threads share are multiples of, in bytes: eight lines
-    /// of a matrix that a warpgroup multiplies, or a copy.
-    pub fn shared_alignment(&self) -> u32 {
-        if self.multiplies_staged() { 1024 } else { COPY_BYTES as u32 }
-    }
-
-    /// Returns the bytes of shared memory that a launch must ask for: none up to those that code may declare itself.
-    pub fn dynamic_shared(&self) -> u32 {
-        let bytes = self.shared_offsets().last().copied().unwrap_or(0);
-        if bytes > STATIC_SHARED { bytes } else { 0 }
-    }
-
-    /// Returns where each of the arrays that a block's threads share begins, one behind the other, and where the
-    /// last one ends, in bytes.
-    pub fn shared_offsets(&self) -> Vec<u32> {
-        let (mut end, align) = (0, self.shared_alignment());
-        let ends = self.shared.iter().map(|(_, ty, len)| {
-            end += (ty.size() as u32 * len).next_multiple_of(align);
-            end
-        });
-        [0].into_iter().chain(ends).collect()
-    }
-
     /// Makes a new register.
     pub fn reg(&mut self, name: &'static str, ty: Ty) -> Reg {
         let (id, number) = self.next();

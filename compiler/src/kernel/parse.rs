@@ -1,5 +1,7 @@
 //! Reads the text form of kernels.
 
+mod matrices;
+
 use super::{Array, COPY_BYTES, Expr, Gpu, Kernel, Mem, Reg, SlotDecl, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
@@ -227,44 +229,8 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
         }
         "copy_group" => Stmt::CopyGroup,
         "copy_wait" => Stmt::CopyWait(u32::try_from(c.number()?).map_err(|_| c.error("too many groups"))?),
-        "load_matrices" => {
-            let mut regs = vec![define(c, k, None)?];
-            while c.eat(",") {
-                regs.push(define(c, k, None)?);
-            }
-            c.expect("=")?;
-            let (from, index) = element(c, k)?;
-            Stmt::LoadMatrices { regs, from, index, transposed: c.eat("transposed") }
-        }
-        "multiply_matrices" => {
-            let ty = c.elem()?;
-            let mut sums = vec![register(c, k)?];
-            while c.eat(",") {
-                sums.push(register(c, k)?);
-            }
-            c.expect("by")?;
-            let rows = list(c, k)?;
-            c.expect("and")?;
-            Stmt::MultiplyMatrices { ty, sums, rows, columns: list(c, k)? }
-        }
-        "multiply_staged" => {
-            let ty = c.elem()?;
-            let mut sums = vec![register(c, k)?];
-            while c.eat(",") {
-                sums.push(register(c, k)?);
-            }
-            c.expect("by")?;
-            let (from, rows) = element(c, k)?;
-            c.expect("and")?;
-            let at = c.position();
-            let (other, columns) = element(c, k)?;
-            if other != from {
-                return Err(Cursor::error_at(at, "the columns lie in another memory"));
-            }
-            Stmt::MultiplyStaged { ty, sums, from, rows, columns, across: c.eat("across") }
-        }
-        "multiply_wait" => {
-            Stmt::MultiplyWait(u32::try_from(c.number()?).map_err(|_| c.error("too many products"))?)
+        "load_matrices" | "multiply_matrices" | "multiply_staged" | "multiply_wait" => {
+            matrices::stmt(&word, c, k)?
         }
         "update" => {
             let at = c.position();

@@ -109,12 +109,6 @@ impl Stmt {
     }
 }
 
-/// Returns whether a block has a product of a warpgroup.
-pub fn multiplies_staged(body: &[Stmt]) -> bool {
-    body.iter()
-        .any(|s| matches!(s, Stmt::MultiplyStaged { .. }) || s.blocks().into_iter().any(multiplies_staged))
-}
-
 /// Marks the registers that are assigned more than once.
 pub fn find_variables(body: &[Stmt], out: &mut [bool]) {
     for s in body {

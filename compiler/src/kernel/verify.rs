@@ -3,15 +3,14 @@
 //! 1. All names are distinct, and every index refers to an existing item. (The schedule names
 //!    registers by letters and a number, and everything else by letters with an underscore after
 //!    them, so that the two cannot be equal.)
-//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices
-//!    and bounds are i64, or on a GPU i32.
+//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64 or i32.
 //! 3. A register or local array is used only where it is defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
 //!    array. Only written arrays and shared memory are updated, by operators whose order is free.
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU kernel.
 //! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end` or `for`, and prefetch single lines of arrays; only
-//!    they have shared memory, vector accesses, barriers, shuffles and arrivals. Only kernels with
-//!    clusters have cluster barriers and stores to other blocks.
+//!    they have shared memory, vector accesses, barriers, shuffles and arrivals. Only kernels with clusters have cluster
+//!    barriers and stores to other blocks.
 //!    Asynchronous copies are from aligned arrays to shared memory. Matrices are loaded from shared words (u32).
 //!    A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
@@ -256,7 +255,6 @@ impl Check<'_> {
                 let ty = self.mem(*m, scope)?;
                 values.iter().try_for_each(|e| self.want(e, ty, scope))
             }
-            Stmt::Barrier | Stmt::CopyGroup | Stmt::CopyWait(_) | Stmt::MultiplyWait(_) => Ok(()),
             Stmt::CopyAsync { .. }
             | Stmt::Count { .. }
             | Stmt::Pack(..)
@@ -266,7 +264,8 @@ impl Check<'_> {
             Stmt::ClusterBarrier { .. } | Stmt::StoreTo(..) if self.k.cluster == 0 => {
                 Err(format!("{s:?} in a kernel without clusters"))
             }
-            Stmt::ClusterBarrier { .. } => Ok(()),
+            Stmt::Barrier | Stmt::ClusterBarrier { .. } | Stmt::CopyGroup => Ok(()),
+            Stmt::CopyWait(_) | Stmt::MultiplyWait(_) => Ok(()),
             Stmt::StoreTo(m, i, rank, e) => {
                 if !matches!(m, Mem::Shared(_)) {
                     return Err(format!("store to {m:?} of another block"));

@@ -171,11 +171,11 @@ fn pair<T: Copy + 'static>(
 ) -> Result<Named, String> {
     let (construct, reader) = (constructs[i / readers.len()], readers[i % readers.len()]);
     let name = format!("{} read by {}", construct.0, reader.0);
-    let function = function(&construct.1, reader.1).map_err(|e| format!("{name}: {e}"))?;
+    let made = |reader| function(&construct.1, reader).map_err(|e| format!("{name}: {e}"));
+    let (function, unread) = (made(reader.1)?, made(readers[0].1)?);
     let mut calls: Vec<Call> = LENGTHS.map(|n| call(n, true, small)).into();
     // a construct may make an array of another length, which readers that ask for equal ones refuse; the first reader
     // changes nothing
-    let unread = function(&construct.1, readers[0].1).map_err(|e| format!("{name}: {e}"))?;
     for call in &mut calls {
         call.fits = has_usual_shape(&unread, call);
     }

@@ -115,6 +115,7 @@ const CAPI: [&[&str]; 8] = [
         "cpu",
         "cuda/log",
         "cuda/table",
+        "cuda/removable",
         "cuda/driver",
         "cuda/device",
         "cuda/open",

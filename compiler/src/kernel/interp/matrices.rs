@@ -3,19 +3,14 @@
 use super::fault::{Check, FaultKind};
 use super::lanes::{Lanes, lanes};
 use super::machine::Machine;
+use super::operators::element;
 use super::warp::Warp;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
-use crate::scalar::{Lit, Ty, eval_cast};
+use crate::scalar::Ty;
 use std::array;
 
 /// The words of a row of a matrix.
 const WORDS: usize = 4;
-
-/// Returns the element of a word that has this number, or the only one; of f32, rounded to tf32 by its high bits.
-pub(super) fn element(ty: Ty, word: u64, number: usize) -> f32 {
-    let bits = if ty.size() == 2 { word >> (16 * (number % 2)) & 0xffff } else { word & !0x1fff };
-    eval_cast(Ty::F32, Lit { ty, bits }).as_f32()
-}
 
 impl<'k> Machine<'k, '_> {
     pub(super) fn load_matrices(

@@ -120,3 +120,9 @@ pub(super) fn select(out: &mut Lanes, c: &Lanes, a: &Lanes, b: &Lanes) {
     }
     out.ty = a.ty;
 }
+
+/// Returns the element of a word that has this number, or the only one; of f32, rounded to tf32 by its high bits.
+pub(super) fn element(ty: Ty, word: u64, number: usize) -> f32 {
+    let bits = if ty.size() == 2 { word >> (16 * (number % 2)) & 0xffff } else { word & !0x1fff };
+    eval_cast(Ty::F32, Lit { ty, bits }).as_f32()
+}

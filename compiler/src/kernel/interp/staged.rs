@@ -7,8 +7,8 @@
 
 use super::fault::{Check, FaultKind};
 use super::machine::Machine;
-use super::matrices::element;
-use super::warp::Warp;
+use super::operators::element;
+use super::warp::{StagedProduct, Warp};
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP, WARPGROUP};
 use crate::scalar::Ty;
 use std::array;
@@ -20,14 +20,6 @@ const PIECE: usize = 4;
 const LINES: i64 = 8 * LINE as i64;
 /// Rows of a warp.
 const ROWS: usize = 16;
-
-/// A product that a warp has begun.
-pub(super) struct StagedProduct<'k> {
-    at: &'k Stmt,
-    /// The numbers of the matrices' first words.
-    rows: i64,
-    columns: i64,
-}
 
 impl<'k> Machine<'k, '_> {
     pub(super) fn begin_product(

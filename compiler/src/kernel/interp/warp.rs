@@ -11,7 +11,6 @@ use super::lanes::{Lanes, lanes, packed};
 use super::machine::{Machine, Who};
 use super::memory::Id;
 use super::registers::{Registers, room};
-use super::staged::StagedProduct;
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
 use crate::scalar::Ty;
 use std::collections::VecDeque;
@@ -42,6 +41,14 @@ struct Frame<'k> {
     mask: u32,
     turn: Turn<'k>,
     turns: u32,
+}
+
+/// A product that a warp has begun.
+pub(super) struct StagedProduct<'k> {
+    pub at: &'k Stmt,
+    /// The numbers of the matrices' first words.
+    pub rows: i64,
+    pub columns: i64,
 }
 
 /// The state of a warp.

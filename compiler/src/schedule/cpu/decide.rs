@@ -1,6 +1,7 @@
 //! Decides what an element of a row tests, under assumptions that become the bounds of a range
 //! (`ranges.rs`).
 
+use crate::core::arithmetic::with_zero;
 use crate::core::linear::{self, Linear, is_i64};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
@@ -286,16 +287,12 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         let mut bounds = match self.l.g.op(n).clone() {
             Op::At(x, at) => at.iter().zip(0..).map(|(i, axis)| (*i, self.l.extent(x, axis))).collect(),
             Op::Within(i, len) => vec![(i, len)],
-            Op::Leave(label, _) => {
-                let none = self.l.g.lit(Lit::zero(Ty::U32));
-                return simplify(&mut self.l.g, Op::Binary(BinaryOp::Eq, label, none));
-            }
+            Op::Leave(label, _) => return with_zero(&mut self.l.g, BinaryOp::Eq, label),
             _ => Vec::new(),
         };
         let g = &mut self.l.g;
         if let Op::Binary(_, _, divisor) = *g.op(n) {
-            let zero = g.lit(Lit::zero(g.ty(divisor).elem));
-            return simplify(g, Op::Binary(BinaryOp::Ne, divisor, zero));
+            return with_zero(g, BinaryOp::Ne, divisor);
         }
         let (zero, mut all) = (g.lit(Lit::i64(0)), g.lit(Lit::bool(!bounds.is_empty())));
         for (i, len) in bounds.drain(..) {

@@ -1,0 +1,44 @@
+//! What a kernel asks of the device that it runs on.
+
+use super::device::{CLUSTER_CAPABILITY, COPY_BYTES, OLDEST_CAPABILITY, STATIC_SHARED};
+use super::{Kernel, Stmt};
+
+impl Kernel {
+    /// Returns the compute capability of the oldest devices that it runs on.
+    pub fn capability(&self) -> u32 {
+        let has_later = self.cluster > 0 || self.multiplies_staged();
+        if has_later { CLUSTER_CAPABILITY } else { OLDEST_CAPABILITY }
+    }
+
+    /// Whether it has products of warpgroups, which no devices but those of [`WARPGROUP_CAPABILITY`] run.
+    pub fn multiplies_staged(&self) -> bool {
+        fn has_product(body: &[Stmt]) -> bool {
+            body.iter()
+                .any(|s| matches!(s, Stmt::MultiplyStaged { .. }) || s.blocks().into_iter().any(has_product))
+        }
+        self.main.as_deref().is_some_and(has_product)
+    }
+
+    /// Returns what the addresses of the arrays that a block's threads share are multiples of, in bytes: eight lines
+    /// of a matrix that a warpgroup multiplies, or a copy.
+    pub fn shared_alignment(&self) -> u32 {
+        if self.multiplies_staged() { 1024 } else { COPY_BYTES as u32 }
+    }
+
+    /// Returns the bytes of shared memory that a launch must ask for: none up to those that code may declare itself.
+    pub fn dynamic_shared(&self) -> u32 {
+        let bytes = self.shared_offsets().last().copied().unwrap_or(0);
+        if bytes > STATIC_SHARED { bytes } else { 0 }
+    }
+
+    /// Returns where each of the arrays that a block's threads share begins, one behind the other, and where the
+    /// last one ends, in bytes.
+    pub fn shared_offsets(&self) -> Vec<u32> {
+        let (mut end, align) = (0, self.shared_alignment());
+        let ends = self.shared.iter().map(|(_, ty, len)| {
+            end += (ty.size() as u32 * len).next_multiple_of(align);
+            end
+        });
+        [0].into_iter().chain(ends).collect()
+    }
+}
