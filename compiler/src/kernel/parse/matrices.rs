@@ -1,6 +1,6 @@
 //! Products of matrices by a warp or a warpgroup.
 
-use super::{define, element, list, register};
+use super::expressions::{define, element, list, register};
 use crate::error::Result;
 use crate::kernel::{Kernel, Reg, Stmt};
 use crate::text::Cursor;
