@@ -176,6 +176,24 @@ pub fn seeds_that_suffice(seeds: Range<u64>) -> Vec<u64> {
     fewer
 }
 
+/// Returns these seeds and, of further ones, those whose programs reach a legal cell that none before reaches.
+pub fn with_further(mut seeds: Vec<u64>, further: Range<u64>) -> Vec<u64> {
+    let mut table = Table::of(seeds.iter().copied());
+    for seed in further {
+        let empty = table.empty().len();
+        if empty == 0 {
+            break;
+        }
+        let mut more = table.clone();
+        more.add(Table::of_program(seed));
+        if more.empty().len() < empty {
+            table = more;
+            seeds.push(seed);
+        }
+    }
+    seeds
+}
+
 /// Every operation of core IR that was generated, and every operator.
 pub fn names(table: &Table) -> BTreeSet<String> {
     let arrays = table.arrays.keys().flat_map(|(row, column)| {
