@@ -179,15 +179,14 @@ pub fn seeds_that_suffice(seeds: Range<u64>) -> Vec<u64> {
 /// Returns these seeds and, of further ones, those whose programs reach a legal cell that none before reaches.
 pub fn with_further(mut seeds: Vec<u64>, further: Range<u64>) -> Vec<u64> {
     let mut table = Table::of(seeds.iter().copied());
+    let mut empty = table.empty().len();
     for seed in further {
-        let empty = table.empty().len();
         if empty == 0 {
             break;
         }
         let mut more = table.clone();
-        more.add(Table::of_program(seed));
-        if more.empty().len() < empty {
-            table = more;
+        if more.add(Table::of_program(seed)) && more.empty().len() < empty {
+            (empty, table) = (more.empty().len(), more);
             seeds.push(seed);
         }
     }
