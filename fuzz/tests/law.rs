@@ -30,6 +30,10 @@ const SPREAD: &str = "an element of few operations is computed again for each of
 /// A bound that is no count of the call.
 const UNKNOWN: &str = "a length follows from a scalar that the check does not know";
 
+/// Operands as those of `x ^ x`.
+const NOTHING: &str =
+    "an operand that decides nothing is computed for each element, because it may leave a record";
+
 /// Programs that make more operations or loads than the law allows, each with the cause. One that keeps the law
 /// fails the test: its cause can go.
 const MORE: &[(u64, &str)] = &[
@@ -38,6 +42,7 @@ const MORE: &[(u64, &str)] = &[
     (54, SCAN),
     (71, NO_STEPS),
     (130, WHOLE),
+    (151, NOTHING),
     (186, EQUAL),
     (227, INDEX),
     (321, NO_STEPS),
