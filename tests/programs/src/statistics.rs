@@ -271,8 +271,7 @@ fn series(c: &mut Corpus) {
         "r",
         [v(40), s(8.0)],
         |x: VExp<f32>, lags: SExp<i64>| {
-            let n = x.len();
-            let d = x - x.sum() / n.cast::<f32>();
+            let (n, d) = (x.len(), x - x.sum() / x.len().cast::<f32>());
             generate(lags, |k| {
                 generate(n, |i| cond((i + k).lt(n), d.at(i) * d.at((i + k).min(n - 1)), 0.0)).sum()
             })
