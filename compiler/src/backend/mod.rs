@@ -3,4 +3,5 @@
 
 pub mod c;
 pub mod cuda;
+mod matrices;
 pub mod ptx;

@@ -292,7 +292,8 @@ fn loops_that_depend_on_no_index() {
     check(&text("records"), &[x(10), k(4), count(9)], false);
 }
 
-/// Of an element that is read from outside, whose index is the number of steps or the extent of what it reads.
+/// Elements that are read at an index of the call: a loop has as many steps as the index says, or a sequence as many
+/// elements.
 const FROM_OUTSIDE: [&str; 3] = [
     "%e = loop 1 (%k: i64, %s: i64) by %n from 0i64 {
       %a = at %x, %k

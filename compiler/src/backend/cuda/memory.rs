@@ -2,6 +2,7 @@
 
 use super::expr::Printer;
 use super::types::{ctype, is_read_only, memtype};
+use crate::backend::matrices::{depth_and_type, directions};
 use crate::kernel::index::split;
 use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::{BinaryOp, Ty};
@@ -241,11 +242,7 @@ impl Printer<'_> {
     }
 
     pub fn multiply_matrices(&mut self, ty: Ty, sums: &[Reg], rows: &[Expr], columns: &[Expr]) {
-        let (depth, ty) = match ty {
-            Ty::F32 => (8, "tf32"),
-            Ty::Bf16 => (16, "bf16"),
-            _ => (16, "f16"),
-        };
+        let (depth, ty) = depth_and_type(ty);
         let n = [0, sums.len(), sums.len() + rows.len()];
         let (d, a, b) = (numbers(n[0], sums.len()), numbers(n[1], rows.len()), numbers(n[2], columns.len()));
         let _ = write!(
@@ -273,16 +270,7 @@ impl Printer<'_> {
         across: bool,
         pad: &str,
     ) {
-        let (depth, ty) = match ty {
-            Ty::F32 => (8, "tf32"),
-            Ty::Bf16 => (16, "bf16"),
-            _ => (16, "f16"),
-        };
-        let directions = match (ty, across) {
-            ("tf32", _) => "",
-            (_, true) => ", 0, 1",
-            (_, false) => ", 0, 0",
-        };
+        let (directions, (depth, ty)) = (directions(ty, across), depth_and_type(ty));
         let (count, distances) = (sums.len(), if across { (512, 128) } else { (0, 2) });
         self.out.push_str("asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");");
         for part in 0..4 {

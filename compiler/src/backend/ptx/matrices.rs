@@ -2,6 +2,7 @@
 
 use super::Emitter;
 use super::regs::{List, Operand};
+use crate::backend::matrices::{depth_and_type, directions};
 use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::Ty;
 
@@ -45,11 +46,7 @@ impl<'a> Emitter<'a> {
         };
         let (rows, columns) = (words(rows), words(columns));
         let sums: Vec<Operand> = sums.iter().map(|r| self.regs.of(*r)).collect();
-        let (depth, ty) = match ty {
-            Ty::F32 => (8, "tf32"),
-            Ty::Bf16 => (16, "bf16"),
-            _ => (16, "f16"),
-        };
+        let (depth, ty) = depth_and_type(ty);
         let (sums, rows, columns) = (List(&sums), List(&rows), List(&columns));
         code!(
             self,
@@ -68,11 +65,7 @@ impl<'a> Emitter<'a> {
         let [rows, columns] = [(rows, 0), (columns, if across { OF_CHUNK } else { 0 })]
             .map(|(index, distance)| self.descriptor(from, index, distance));
         let names: Vec<Operand> = sums.iter().map(|r| self.regs.of(*r)).collect();
-        let (depth, ty, directions) = match ty {
-            Ty::F32 => (8, "tf32", ""),
-            Ty::Bf16 => (16, "bf16", if across { ", 0, 1" } else { ", 0, 0" }),
-            _ => (16, "f16", if across { ", 0, 1" } else { ", 0, 0" }),
-        };
+        let (directions, (depth, ty)) = (directions(ty, across), depth_and_type(ty));
         code!(self, "wgmma.fence.sync.aligned;");
         for part in 0..4 {
             // 32 bytes of each line, or 16 lines
