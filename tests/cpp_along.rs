@@ -63,17 +63,7 @@ fn words_along_rows_columns_and_planes() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("along");
     along()
-        .run_with([
-            "--out",
-            out.to_str().unwrap(),
-            "--target",
-            "cpu",
-            "--level",
-            "v2",
-            "--cache",
-            "off",
-            "--quiet",
-        ])
+        .run_with(["--out", out.to_str().unwrap(), "--target", "cpu", "--debug", "--cache", "off", "--quiet"])
         .unwrap();
     for compiler in ["g++", "clang++"] {
         run(compiler, "without_cmake/along.cpp", folder.path(), &[out.join("lib/libalong.a")]);

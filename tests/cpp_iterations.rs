@@ -57,7 +57,7 @@ fn steps() -> Package {
 fn iterations() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("steps");
-    steps().run_with(["--out", out.to_str().unwrap(), "--cache", "off", "--quiet"]).unwrap();
+    steps().run_with(["--out", out.to_str().unwrap(), "--debug", "--cache", "off", "--quiet"]).unwrap();
     for compiler in ["g++", "clang++"] {
         run(compiler, "without_cmake/iterations.cpp", folder.path(), &[out.join("lib/libsteps.a")]);
     }

@@ -90,9 +90,7 @@ fn volumes() -> Package {
 fn arrays_of_three_dimensions() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("volumes");
-    volumes()
-        .run_with(["--out", out.to_str().unwrap(), "--level", "v2", "--cache", "off", "--quiet"])
-        .unwrap();
+    volumes().run_with(["--out", out.to_str().unwrap(), "--debug", "--cache", "off", "--quiet"]).unwrap();
     for compiler in ["g++", "clang++"] {
         run(compiler, "without_cmake/volumes.cpp", folder.path(), &[out.join("lib/libvolumes.a")]);
     }

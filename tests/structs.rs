@@ -55,7 +55,7 @@ fn package() -> Package {
 fn structs_in_a_package() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("sky");
-    package().run_with(["--out", out.to_str().unwrap(), "--cache", "off", "--quiet"]).unwrap();
+    package().run_with(["--out", out.to_str().unwrap(), "--debug", "--cache", "off", "--quiet"]).unwrap();
     let header = std::fs::read_to_string(out.join("include/sky.h")).unwrap();
     for words in [
         "typedef struct sky_light {",
@@ -106,7 +106,7 @@ fn records_that_are_no_structs() {
     let refused = |package: Package, words: &str| {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("p");
-        let arguments = ["--out", out.to_str().unwrap(), "--cache", "off", "--quiet"];
+        let arguments = ["--out", out.to_str().unwrap(), "--debug", "--cache", "off", "--quiet"];
         let message = package.run_with(arguments).unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
     };

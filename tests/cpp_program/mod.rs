@@ -4,6 +4,7 @@
 
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver;
+use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::package::{self, Options};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +18,8 @@ pub fn package(name: &str, text: &str, folder: &Path) -> PathBuf {
 pub fn package_of(name: &str, functions: Vec<Function>, folder: &Path) -> PathBuf {
     let compiled = driver::compile(name, functions).unwrap();
     let out = folder.join(name);
-    package::write(&compiled, &Options { strict: true, ..Options::new(&out) }).unwrap();
+    let options = Options { strict: true, debug: true, levels: vec![Level::host()], ..Options::new(&out) };
+    package::write(&compiled, &options).unwrap();
     out.join(format!("lib/lib{name}.a"))
 }
 

@@ -3,7 +3,7 @@
 
 use super::call::Call;
 use super::frame::Running;
-use crate::error::{INTERNAL, MODULE, Result, fail};
+use crate::error::{MODULE, Result, SHAPE, fail};
 use crate::places::{elements, place_of, writes_an_input};
 use crate::span::{RANKS, Span};
 use crate::workspace::Workspace;
@@ -29,7 +29,8 @@ impl Call<'_> {
         for k in decision.kernels() {
             let Some(blocks) = u32::try_from(k.blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
                 let (n, blocks) = (space.elements(), k.blocks);
-                fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
+                let limit = i32::MAX;
+                fail!(SHAPE, "kernel {} over {n} elements needs {blocks} blocks, at most {limit}", l.name);
             };
             let function = self.gpu.function(self.loaded.id, self.images, l.kernel as usize, k.variant)?;
             kernels.push(Running { function, variant: &kernel.variants[k.variant], blocks, span: k.span });

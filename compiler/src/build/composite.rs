@@ -28,18 +28,19 @@
 //! | `scatter_reduce`, `_unordered`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
+mod check;
 mod lines;
 mod scatters;
 mod segments;
 
 use super::Builder;
+use crate::Result;
 use crate::core::bins::Bins;
 use crate::core::destinations::{self, Outside};
 use crate::core::scan_lines::Along;
 use crate::core::verify::{self, Apart};
-use crate::core::{Lambda, NodeId, Op, Type, orders};
+use crate::core::{Lambda, NodeId, Op, orders};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::{Error, Result};
 
 macro_rules! composites {
     ($($one:ident $name:literal)*) => {
@@ -149,6 +150,15 @@ impl Composite {
         }
     }
 
+    /// Returns which of its operands, behind those of an operator of k components, is a length.
+    fn length(self, k: usize) -> Option<usize> {
+        match self {
+            Composite::ScatterReduce | Composite::ScatterReduceUnordered => Some(2 * k + 1),
+            _ if self.apart() == Apart::Scatter => Some(1),
+            _ => None,
+        }
+    }
+
     /// Whether it takes an operator.
     fn takes_operator(self) -> bool {
         use Composite::{
@@ -162,10 +172,6 @@ impl Composite {
             )
     }
 }
-
-/// The most bytes of an element of a scan. For each of them a thread of a CPU has 3,088 bytes on its stack, and a block
-/// of a GPU 128 bytes of shared memory.
-const MAX_SCANNED: usize = 256;
 
 /// The operands of a composite, and its operator.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +193,11 @@ impl Builder {
     /// Adds a composite, and returns its values.
     pub fn composite(&mut self, which: Composite, of: Operands) -> Result<Vec<NodeId>> {
         self.check(which, of)?;
-        let name = which.name();
+        let (name, mut values) = (which.name(), of.values.to_vec());
+        if let Some(at) = which.length(of.components()) {
+            values[at] = self.bound(values[at]);
+        }
+        let of = Operands { values: &values, ..of };
         let values = match which {
             Composite::Scan => self.scans(name, of)?,
             Composite::ScanExclusive => {
@@ -255,80 +265,6 @@ impl Builder {
             verify::stands_outside(&self.function.graph, *value, which.apart())?;
         }
         Ok(values)
-    }
-
-    /// Checks the types of a composite's operands, where no node that it adds does.
-    fn check(&self, which: Composite, of: Operands) -> Result<()> {
-        let types: Vec<Type> = of.values.iter().map(|o| self.ty(*o)).collect();
-        let (count, k) = (types.len(), of.components());
-        let [vectors, numbers] = [1, 0].map(|rank| move |of: &[Type]| of.iter().all(|t| t.rank == rank));
-        let (indices, number) = (Type::vector(Ty::I64), Type::scalar(Ty::I64));
-        let are_places = |of: &[Type]| *of == [indices, number];
-        let are_runs = |of: &[Type]| are_places(of) || *of == [indices, number, number];
-        // vectors and initial values of the operator's components, and what else there is
-        let reduces = k > 0 && count >= 2 * k && vectors(&types[..k]) && numbers(&types[k..2 * k]);
-        let more = types.get(2 * k..).unwrap_or_default();
-        let are_lines = |least| {
-            let rank = types.first().map_or(0, |t| t.rank);
-            let (srcs, init) = types.split_at(k.min(count));
-            rank >= least && count == 2 * k && srcs.iter().all(|t| t.rank == rank) && numbers(init)
-        };
-        let fits = match which {
-            Composite::ScanRows
-            | Composite::ScanRowsExclusive
-            | Composite::ScanCols
-            | Composite::ScanColsExclusive => are_lines(2),
-            Composite::ScanPlanes | Composite::ScanPlanesExclusive => are_lines(3),
-            Composite::Scan | Composite::ScanExclusive => reduces && more.is_empty(),
-            Composite::SegmentedReduce | Composite::SegmentedScan | Composite::SegmentedScanExclusive => {
-                reduces && *more == [Type::vector(Ty::I64)]
-            }
-            Composite::ReduceByKey => reduces && are_runs(more),
-            Composite::ScatterReduce | Composite::ScatterReduceUnordered => reduces && are_places(more),
-            Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {
-                count == 1 && vectors(&types)
-            }
-            Composite::Sort | Composite::SortDescending => count > 0 && vectors(&types),
-            Composite::Filter => count > 0 && vectors(&types) && types[0].elem == Ty::Bool,
-            Composite::Destinations
-            | Composite::DestinationsIgnored
-            | Composite::DestinationsClamped
-            | Composite::Histogram => are_places(&types),
-            Composite::RunLengths => are_runs(&types),
-            Composite::Scatter | Composite::ScatterUnique => {
-                let rest = types.get(2..).unwrap_or_default();
-                let (srcs, others) = rest.split_at(rest.len() / 2);
-                count > 2
-                    && count % 2 == 0
-                    && are_places(&types[..2])
-                    && vectors(srcs)
-                    && numbers(others)
-                    && srcs.iter().zip(others).all(|(a, b)| a.elem == b.elem)
-            }
-            Composite::Filled => {
-                let rest = types.get(1..).unwrap_or_default();
-                let (srcs, others) = rest.split_at(rest.len() / 2);
-                count > 2
-                    && count % 2 == 1
-                    && types[0] == Type::scalar(Ty::I64)
-                    && vectors(srcs)
-                    && srcs.iter().zip(others).all(|(a, b)| a.elem == b.elem && b.rank <= 1)
-            }
-        };
-        if fits && of.operator.is_some() == which.takes_operator() {
-            let bytes: usize = types[..k].iter().map(|t| t.elem.size()).sum();
-            if which.is_scan() && bytes > MAX_SCANNED {
-                let name = which.name();
-                let message =
-                    format!("{name}: an element has {bytes} bytes, and at most {MAX_SCANNED} are scanned");
-                return Err(Error::limit("E0313", message).at(self.loc.first()));
-            }
-            return Ok(());
-        }
-        let types: Vec<String> = types.iter().map(ToString::to_string).collect();
-        let message =
-            format!("{}: it does not take operands of the types {}", which.name(), types.join(", "));
-        Err(Error::user("E0208", message).at(self.loc.first()))
     }
 
     /// Makes the array whose elements are the tuples of the arrays' elements.

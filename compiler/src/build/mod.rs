@@ -20,6 +20,7 @@ pub use outside::Outside;
 pub use pad::Boundary;
 
 use crate::core::bins::Bins;
+use crate::core::bounds::Bounds;
 use crate::core::equations::Equations;
 use crate::core::length::Length;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Type};
@@ -48,6 +49,8 @@ pub struct Builder {
     /// What the first rules say about lengths, and how many rules these are.
     equations: (usize, Equations),
     begun: Option<Begun>,
+    /// The bounds so far, which leave no error record.
+    bounds: Bounds,
     /// The source location of the nodes that are being added.
     loc: LocStack,
 }
@@ -72,6 +75,7 @@ impl Builder {
             seen: IndexSet::default(),
             equations: (0, Equations::default()),
             begun: None,
+            bounds: Bounds::default(),
             loc: LocStack::default(),
         };
         for i in 0..builder.function.params.len() {
@@ -98,6 +102,7 @@ impl Builder {
         self.facts.truncate(mark.nodes);
         self.seen.truncate(mark.seen);
         self.begun = None;
+        self.bounds = Bounds::default();
         if self.equations.0 > mark.rules {
             self.equations = (0, Equations::default());
         }
@@ -129,8 +134,14 @@ impl Builder {
         self.function.graph.lit(Lit::i64(value))
     }
 
+    /// Returns a length, a margin or another bound without error records.
+    fn bound(&mut self, n: NodeId) -> NodeId {
+        self.bounds.total(&mut self.function.graph, n)
+    }
+
     /// Adds a node that needs no rule.
-    pub fn node(&mut self, op: Op) -> Result<NodeId> {
+    pub fn node(&mut self, mut op: Op) -> Result<NodeId> {
+        self.bounds.of(&mut self.function.graph, &mut op);
         let node = self.function.graph.try_add(op);
         let node = node.map_err(|e| Error::user("E0208", e).at(self.loc.first()))?;
         self.measure(node);

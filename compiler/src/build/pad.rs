@@ -41,6 +41,7 @@ impl Builder {
         margins: [NodeId; 2],
         boundary: &Boundary<NodeId>,
     ) -> Result<NodeId> {
+        let margins = margins.map(|n| self.bound(n));
         self.margins(src, axis, margins, boundary)?;
         let [before, after] = margins;
         let (axis, mut extents) = (usize::from(axis), self.extents[&src].clone());

@@ -17,12 +17,13 @@ impl Builder {
         part: NodeId,
         start: &[NodeId],
     ) -> Result<NodeId> {
-        self.part(construct, src, part, start)?;
+        let start: Vec<NodeId> = start.iter().map(|n| self.bound(*n)).collect();
+        self.part(construct, src, part, &start)?;
         let (extents, lengths) = (self.extents[&src].clone(), self.extents[&part].clone());
         let g = &mut self.function.graph;
         let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, index| {
             let (mut inside, mut at) = (None, Vec::new());
-            for ((i, start), n) in index.iter().zip(start).zip(&lengths) {
+            for ((i, start), n) in index.iter().zip(&start).zip(&lengths) {
                 let j = sub(g, *i, *start);
                 let both = within(g, j, *n);
                 inside = Some(inside.map_or(both, |all| g.add(Op::Binary(BinaryOp::And, all, both))));

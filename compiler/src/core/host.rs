@@ -6,12 +6,12 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// What is known about the scalars of one graph, so that each is asked about once, however many
 /// others are computed from it. Nodes that are added to the graph later change no answer.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub struct HostScalars {
     known: HashMap<NodeId, Known>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     /// Whether the host can compute the node.
     is_host: bool,

@@ -83,8 +83,10 @@ pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
         return n;
     }
     match quiet.kept(g, n) {
-        Some(kept) if !kept.is_none() => kept.left(g, value),
-        _ => n,
+        // what is closed leaves its records elsewhere, and nothing else leaves one
+        Some(kept) if kept.is_none() => value,
+        Some(kept) => kept.left(g, value),
+        None => n,
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod arithmetic;
 pub mod begins;
 pub mod bins;
+pub mod bounds;
 pub mod destinations;
 pub mod deviations;
 pub mod digits;

@@ -122,8 +122,8 @@ impl Compiler {
         Ok(Compiler { cc, ar, strict, limit: Duration::MAX, flags, strided, version })
     }
 
-    /// Makes the compiler optimise less (-O1), for tests: it takes a third of the time, and the code has the same
-    /// bits. The code's speed, and how GCC vectorises it, are those of no package.
+    /// Makes the compiler optimise less (-O1), for debug builds and tests: it takes a third of the time, and the code
+    /// has the same bits, but is slower.
     pub fn quick(mut self) -> Compiler {
         self.flags.iter_mut().filter(|flag| **flag == "-O3").for_each(|flag| *flag = "-O1");
         self.strided = &[];

@@ -62,6 +62,7 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     }
 
     let compiler = cc::Compiler::find(options.strict)?.within(compiled.budget.time);
+    let compiler = if options.debug { compiler.quick() } else { compiler };
     cc::refused_flags(&options.warn);
     let images = gpu_code(&package, options, staging.scratch(), &say)?;
     let sources = libraries::Sources { kernels: &compiled.c_files, header: &header, images: &images };

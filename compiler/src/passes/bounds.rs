@@ -1,24 +1,11 @@
-//! Bounds leave no error record (semantics 4.2). If a length, a bound of a slice or a number of
-//! steps divides integers by a value that may be 0, this pass rewrites the division so that it
-//! gives 0 in that case.
-//!
-//! ```text
-//! %1 = rem %k, %m                     %2 = eq %m, 0i64
-//! %x = iota %1                  ->    %3 = select %2, 1i64, %m
-//!                                     %1 = select %2, 0i64, (rem %k, %3)
-//! ```
-//!
-//! So a bound is the same expression wherever it stands, and `len` of an array can be replaced by
-//! the length of the array even outside bounds, where a division by zero would leave an error
-//! record.
+//! Makes bounds total ([`crate::core::bounds`]), where a function was written as text. So a bound is the same expression
+//! wherever it stands, and `len` of an array can be replaced by the length of the array even outside bounds, where a
+//! division by zero would leave an error record. What a builder makes has such bounds from the beginning.
 
-use crate::core::host::HostScalars;
+use crate::core::bounds::Bounds;
 use crate::core::rewrite::rewrite_from;
-use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, NodeId, Op};
+use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
-use crate::scalar::{BinaryOp, Lit};
-use rustc_hash::FxHashMap as HashMap;
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
@@ -36,64 +23,4 @@ pub fn run(f: Function) -> Result<Function> {
         [r.a, r.b] = [r.a, r.b].map(|n| bounds.total(&mut out.graph, n));
     }
     Ok(out)
-}
-
-#[derive(Default)]
-struct Bounds {
-    /// The rewritten bounds.
-    known: HashMap<NodeId, NodeId>,
-    hosts: HostScalars,
-}
-
-impl Bounds {
-    /// Rewrites the bounds of an operation.
-    fn of(&mut self, g: &mut Graph, op: &mut Op) {
-        match op {
-            Op::Generate(extents, _) => extents.iter_mut().for_each(|n| *n = self.total(g, *n)),
-            Op::Slice { start, stop, stride, .. } => {
-                [start, stop, stride].into_iter().for_each(|n| *n = self.total(g, *n));
-            }
-            Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) | Op::Pick { index: n, .. } => {
-                *n = self.total(g, *n);
-            }
-            Op::Iterate { count, args, .. } => {
-                *count = self.total(g, *count);
-                let scalars = args.iter_mut().filter(|a| g.ty(**a).is_scalar());
-                let scalars: Vec<&mut NodeId> = scalars.collect();
-                scalars.into_iter().for_each(|a| *a = self.total(g, *a));
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns a host scalar without error records; any other node is returned unchanged.
-    fn total(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
-        if !g.is_closed(n) || !self.hosts.is_host(g, n) || self.hosts.runs_on_host(g, n) {
-            return n;
-        }
-        if let Some(known) = self.known.get(&n) {
-            return *known;
-        }
-        let op = g.op(n).clone();
-        // a length leaves no error record itself
-        if matches!(op, Op::Len(..)) {
-            return n;
-        }
-        let operands: Vec<NodeId> = op.operands().map(|o| self.total(g, o)).collect();
-        let before = g.set_loc(g.node(n).loc.clone());
-        let made = match op.with(&operands, None) {
-            op @ Op::Binary(o @ (BinaryOp::Div | BinaryOp::Rem), a, b) if op.may_record(g) => {
-                let ty = g.ty(b).elem;
-                let [zero, one] = [Lit::zero(ty), Lit::one(ty)].map(|l| g.lit(l));
-                let is_zero = simplify(g, Op::Binary(BinaryOp::Eq, b, zero));
-                let divisor = simplify(g, Op::Select(is_zero, one, b));
-                let quotient = g.add(Op::Binary(o, a, divisor));
-                simplify(g, Op::Select(is_zero, zero, quotient))
-            }
-            op => g.add(op),
-        };
-        g.set_loc(before);
-        self.known.insert(n, made);
-        made
-    }
 }

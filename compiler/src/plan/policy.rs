@@ -187,8 +187,8 @@ impl Decision {
 impl GpuKernel {
     /// Returns the first of the `preferred` variants that is right for a launch, those that were measured to be the
     /// fastest ([`Choices`](super::tuning::Choices)); else the first of all that is right and, by its profit, the
-    /// fastest. A variant that makes several steps of an iteration is considered only if it makes exactly
-    /// `steps`. See [`GpuVariant::fits`].
+    /// fastest; else the last one that is right. A variant that makes several steps of an iteration is considered only
+    /// if it makes exactly `steps`. See [`GpuVariant::fits`].
     pub fn choose<'l>(
         &self,
         space: &Space,
@@ -199,15 +199,26 @@ impl GpuKernel {
         preferred: &[usize],
     ) -> Option<usize> {
         let fits = |v: &GpuVariant| v.fits(space, steps, device, &array, &writes_an_input);
-        let measured = preferred.iter().copied().find(|at| {
-            self.variants
-                .get(*at)
-                .is_some_and(|v| v.has_acceptable_scratch(space.extents, space.inner_length) && fits(v))
-        });
-        let may = |v: &GpuVariant| {
-            v.is_first() && fits(v) && v.is_profitable(space.extents, space.inner_length, device)
+        let is_right =
+            |v: &GpuVariant| v.has_acceptable_scratch(space.extents, space.inner_length) && fits(v);
+        let all = 0..self.variants.len();
+        let measured = || preferred.iter().copied().find(|at| self.variants.get(*at).is_some_and(is_right));
+        let fastest = || {
+            let mut may = all.clone().filter(|at| self.variants[*at].is_first());
+            may.find(|at| fits(&self.variants[*at]) && self.is_profitable(*at, space, device))
         };
-        measured.or_else(|| self.variants.iter().position(may))
+        let last =
+            || all.clone().rev().find(|at| self.variants[*at].is_first() && is_right(&self.variants[*at]));
+        measured().or_else(fastest).or_else(last)
+    }
+
+    /// Whether a variant may be the fastest for this index space, with an acceptable amount of scratch.
+    pub fn is_profitable(&self, variant: usize, space: &Space, device: Device) -> bool {
+        let v = &self.variants[variant];
+        // packed operands are multiplied by the kernel behind, which takes most of the time
+        let longest = if let Grid::Packs(_) = v.grid { &self.variants[variant + 1] } else { v };
+        let share = v.profit.min_busy.unwrap_or(0);
+        v.is_profitable(space, device) && (share == 0 || longest.busy(space, device).is_at_least(share, 100))
     }
 
     /// Returns the kernel launches for the chosen variant.
@@ -259,17 +270,14 @@ impl GpuVariant {
         }
     }
 
-    /// Whether the variant may be the fastest for this index space, whose elements are segments of
-    /// length `segment` each, with an acceptable amount of scratch.
-    pub fn is_profitable(&self, extents: &[u64], segment: u64, device: Device) -> bool {
-        let p = self.profit;
+    /// Whether the variant may be the fastest for this index space if it keeps enough of the device busy.
+    fn is_profitable(&self, space: &Space, device: Device) -> bool {
+        let (p, extents, segment) = (self.profit, space.extents, space.inner_length);
         let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
         let of_panel = if let Grid::Panels { .. } = self.grid { 1 } else { segment };
         let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
-        let busy = || self.busy(&Space { extents, inner_length: segment }, device);
         self.has_acceptable_scratch(extents, segment)
-            && (self.shared == 0 || p.min_busy.is_some() || busy().is_at_least(7, 8))
-            && p.min_busy.is_none_or(|percent| busy().is_at_least(percent, 100))
+            && (self.shared == 0 || p.min_busy.is_some() || self.busy(space, device).is_at_least(7, 8))
             && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
             && p.min_inner_length.is_none_or(|n| segment >= n.into())
@@ -305,7 +313,14 @@ impl GpuVariant {
             && self.aligned.iter().all(|i| {
                 at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.row_aligned.contains(i)))
             })
-            && (!narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
+            && (!narrow || self.is_narrow(space, device) && arrays().all(|a| a.is_narrow()))
+    }
+
+    /// Whether the elements, and those of scratch, have indices below [`NARROW`]. Segments may share elements of an
+    /// array, so that there are more tiles of segments than the array has.
+    fn is_narrow(&self, space: &Space, device: Device) -> bool {
+        let scratch = || self.spread(space, device.multiprocessors).scratch.elements;
+        space.elements() < NARROW as u64 && (!self.grid.has_scratch() || scratch() < NARROW as u64)
     }
 
     /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block

@@ -122,7 +122,7 @@ fn linear(kinds: &[Growth]) {
                 | Growth::UnprovenGathers
                 | Growth::UnprovenResults
         );
-        let n = if is_long { 60 } else { 250 };
+        let n = if is_long { 30 } else { 125 };
         let (small, large) = (measured(*kind, n), measured(*kind, 4 * n));
         for (stage, of) in &large.0 {
             let before = small.0.get(stage).copied().unwrap_or_default();

@@ -35,7 +35,7 @@ impl Tree {
         functions[0].doc = "Root mean square error of two vectors of one length.".into();
         let targets = Targets { cpu: true, cuda: false };
         let compiled = driver::compile_for("stats", functions, targets).unwrap();
-        let options = Options { levels: vec![Level::host()], ..Options::new(at("stats")) };
+        let options = Options { levels: vec![Level::host()], debug: true, ..Options::new(at("stats")) };
         package::write(&compiled, &options).unwrap();
         std::os::unix::fs::symlink("stats/lib/libstats.so", at("libstats.so")).unwrap();
         Tree { folder }
@@ -45,7 +45,7 @@ impl Tree {
     pub fn add_package(&self, name: &str, text: &str) {
         let targets = Targets { cpu: true, cuda: true };
         let compiled = driver::compile_for(name, parse::parse(text).unwrap(), targets).unwrap();
-        let options = Options { levels: vec![Level::host()], ..Options::new(self.path(name)) };
+        let options = Options { levels: vec![Level::host()], debug: true, ..Options::new(self.path(name)) };
         package::write(&compiled, &options).unwrap();
         let library = format!("lib{name}.so");
         std::os::unix::fs::symlink(format!("{name}/lib/{library}"), self.path(&library)).unwrap();

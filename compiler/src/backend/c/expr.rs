@@ -80,6 +80,10 @@ impl Printer<'_> {
 
     /// Prints an expression so that it can be an operand of any operator.
     pub fn atom(&mut self, e: &Expr) {
+        // only its operand is printed
+        if let Expr::Unary(UnaryOp::Unlikely, a) = e {
+            return self.atom(a);
+        }
         let (k, begin) = (self.k, self.out.len());
         self.expr(e);
         let text = &self.out[begin..];

@@ -87,7 +87,7 @@ impl Deref for Tuple {
 
 /// Calls `f` with all indices of an index space, in row-major order.
 pub(super) fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
-    let count: i64 = extents.iter().product();
+    let count: i64 = if extents.contains(&0) { 0 } else { extents.iter().product() };
     let mut index = vec![0; extents.len()];
     for _ in 0..count {
         f(&index);

@@ -59,7 +59,8 @@ impl GpuVariant {
             (
                 Grid::Plane { rows, columns }
                 | Grid::Volume { rows, columns, .. }
-                | Grid::Stream { rows, columns, .. },
+                | Grid::Stream { rows, columns, .. }
+                | Grid::Packed { rows, columns },
                 [.., i, j],
             ) => (u128::from(*i) * u128::from(*j), along(*i, rows).saturating_mul(along(*j, columns))),
             (Grid::Strips { columns: each, .. }, _) => (n.into(), along(n, each)),

@@ -49,6 +49,51 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
 }
 
 #[test]
+fn operands_are_packed_where_the_products_keep_the_device_busy() {
+    let text = "gpu @m {
+  version m_packs threads 256 packs 4 shortest 256 tall 704 wide 704 busy 55
+  version m_packed threads 256 shared 196608 packed 128 by 256 architecture 90
+  version any threads 256 plane 64 by 64
+}";
+    let kernel = &gpu::parse(text).unwrap()[0];
+    assert_eq!(kernel.to_string().trim(), text);
+    let chosen = |m: u64, n: u64| {
+        let space = Space { extents: &[m, n], inner_length: 1024 };
+        kernel.choose(&space, 1, H100, |_| None, || false, &[])
+    };
+    // 256 tiles are two rounds of 132, 32 tiles a quarter of one, and 136 half of two
+    assert_eq!(chosen(8192, 1024), Some(0));
+    assert_eq!(chosen(1024, 8192), Some(0));
+    assert_eq!(chosen(1024, 1024), Some(2));
+    assert_eq!(chosen(17 * 128, 8 * 256), Some(2));
+    assert_eq!(chosen(8192, 512), Some(2));
+}
+
+#[test]
+fn tiles_of_segments_that_share_elements_have_indices_of_64_bits() {
+    let text = "gpu @s {
+  version s threads 256 chunks 1 to 16 contiguous narrow
+  version s_wide threads 256 chunks 1 to 16 contiguous
+}";
+    let kernel = &gpu::parse(text).unwrap()[0];
+    let chosen = |n: u64| {
+        let space = Space { extents: &[n], inner_length: 1 << 24 };
+        kernel.choose(&space, 1, H100, |_| None, || false, &[])
+    };
+    assert_eq!([1 << 17, 1 << 18].map(chosen), [Some(0), Some(1)]);
+}
+
+#[test]
+fn a_kernel_that_is_never_the_fastest_runs_where_it_is_the_only_one() {
+    let text = "gpu @f {
+  version f threads 128 shared 57344 one
+}";
+    let kernel = &gpu::parse(text).unwrap()[0];
+    let space = Space { extents: &[7], inner_length: 0 };
+    assert_eq!(kernel.choose(&space, 1, H100, |_| None, || false, &[]), Some(0));
+}
+
+#[test]
 fn variants_for_other_lengths_look_at_no_array() {
     let versions: String = [32, 64, 256, 1024, 4096].map(version).concat();
     let (all, one) = (format!("gpu @rows {{\n{versions}}}"), format!("gpu @rows {{\n{}}}", version(4096)));

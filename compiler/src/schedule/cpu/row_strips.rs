@@ -13,7 +13,7 @@
 
 use super::column_tree::load;
 use super::rows::{self, Piece, Walk};
-use super::segmented_columns::{most_segments, too_long};
+use super::segmented_columns::{have_room, most_segments, too_long};
 use super::stores::Stores;
 use super::strip::Strip;
 use crate::core::linear::Linear;
@@ -58,7 +58,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<RowStrips> {
     let InBounds { roots: bodies, condition } = in_bounds::without_records(l, &roots, &[row])?;
     let nested = segments::nested(l, &bodies)?;
     let length = segments::common_length(l, &nested)?;
-    if !nested.iter().all(|n| reads_neighbours(l, *n, *own)) {
+    if !have_room(l, &nested) || !nested.iter().all(|n| reads_neighbours(l, *n, *own)) {
         return None;
     }
     let segments = Segments {

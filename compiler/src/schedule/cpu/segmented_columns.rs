@@ -35,10 +35,20 @@ pub const STRIP: u32 = 128;
 /// times as many. Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
 
+/// Maximum size of the accumulators of an element's reductions whose strategies have them for many segments at once:
+/// batches of short rows have 4352 of each, which is then half of the stack of a thread.
+const MAX_ACCUMULATOR_BYTES: usize = 240;
+
+/// Whether a thread's stack has room for accumulators of these nested reductions for many segments at once.
+pub(super) fn have_room(l: &LaunchContext, nested: &[NodeId]) -> bool {
+    let bytes: usize = each_accumulator(&Reduction::all_nested(l, nested)).map(|r| r.ty.size()).sum();
+    bytes <= MAX_ACCUMULATOR_BYTES
+}
+
 /// Returns the segmented reduction as one that this strategy serves. Loops over several segments at
 /// once leave no records.
 pub fn of(l: &mut LaunchContext, s: Rc<Segments>) -> Option<Strips> {
-    if s.along != Along::Columns {
+    if s.along != Along::Columns || !have_room(l, &s.nested) {
         return None;
     }
     if !s.may_record {

@@ -131,7 +131,7 @@ fn elements(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bo
         return Choice::UnrolledRows(rows);
     }
     match l.facts.segments.clone() {
-        Some(s) if !staged && !strided && short_rows::fits(fused, &s) => Choice::Batches(s),
+        Some(s) if !staged && !strided && short_rows::fits(l, fused, &s) => Choice::Batches(s),
         _ if fused.domain.len() > 1 && (strided || needs_indices(l, fused)) => Choice::Rows,
         _ => Choice::Map,
     }

@@ -13,12 +13,13 @@
 
 use super::column_tree::{load, number_of, pair, store};
 use super::element_loop::each;
+use super::segmented_columns::have_room;
 use super::stores::Stores;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::element::reduction::{
     Accumulator, Reduction, by_reduction, counts, each_accumulator, totals_of,
 };
@@ -28,8 +29,8 @@ use crate::schedule::groups::{FusedGroup, Item};
 
 /// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
 /// at once leave no records.
-pub fn fits(fused: &FusedGroup, s: &Segments) -> bool {
-    s.along == Along::Rows && fused.domain.len() == 1 && !s.may_record
+pub fn fits(l: &LaunchContext, fused: &FusedGroup, s: &Segments) -> bool {
+    s.along == Along::Rows && fused.domain.len() == 1 && !s.may_record && have_room(l, &s.nested)
 }
 
 /// Returns the condition that segments have more elements than a tile.

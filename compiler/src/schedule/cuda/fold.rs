@@ -3,13 +3,14 @@
 //! of folds whose order matters; the cost is one step after another, in one thread of the device.
 //!
 //! If an element may leave an error record, thread 0 computes the elements, too, because the step
-//! decides whether it needs the element at all (semantics 6).
+//! decides whether it needs the element at all (semantics 6). So it does if the elements of a chunk, tuples of many
+//! components, have no room in shared memory.
 
 use super::expressions::{int32, thread, to_i64};
 use crate::core::NodeId;
 use crate::core::records::may_record_here;
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::kernel::{Expr, Mem, Reg, STATIC_SHARED, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::folds::Fold;
 use crate::schedule::element::lower::{Lower, bind};
@@ -17,10 +18,17 @@ use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::scalars as values;
 use crate::schedule::groups::FusedGroup;
 
-/// Threads of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.
+/// Threads of a block.
 pub const THREADS: u32 = 128;
-/// The number of elements of a chunk that each thread computes.
-const PER_THREAD: i64 = 4;
+/// The maximum number of elements of a chunk that each thread computes.
+const MAX_PER_THREAD: u32 = 4;
+
+/// Returns the number of elements of a chunk that each thread computes, if chunks have room in shared memory.
+fn per_thread(types: &[Ty]) -> Option<u32> {
+    let bytes = THREADS * types.iter().map(|ty| ty.size() as u32).sum::<u32>();
+    let counts = std::iter::successors(Some(MAX_PER_THREAD), |n| (*n > 1).then_some(n / 2));
+    counts.into_iter().find(|n| n * bytes <= STATIC_SHARED)
+}
 
 /// A fold with the registers of its accumulators.
 struct Folded {
@@ -44,8 +52,11 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
     out.push(Stmt::If(leader.clone(), start, vec![]));
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
     let elements: Vec<NodeId> = folds.iter().flat_map(|f| f.fold.elements(&mut l.launch.g, index)).collect();
-    if l.launch.signature.sites.is_empty() && !may_record_here(&l.launch.g, elements.iter().copied()) {
-        chunks(l, &folds, &n, &leader, &mut out)?;
+    let types: Vec<Ty> = folds.iter().flat_map(|f| f.fold.types_of_elements(&l.launch.g)).collect();
+    let may_record =
+        !l.launch.signature.sites.is_empty() || may_record_here(&l.launch.g, elements.iter().copied());
+    if let Some(count) = per_thread(&types).filter(|_| !may_record) {
+        chunks(l, &folds, (&types, count), (&n, &leader), &mut out)?;
     } else {
         let i = l.k.reg("i", Ty::I64);
         let mut body = Vec::new();
@@ -61,16 +72,20 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
     Ok(out)
 }
 
-/// Whether an element may leave an error record, needed or not.
-/// Folds chunk by chunk through shared memory.
-fn chunks(l: &mut Lower, folds: &[Folded], n: &Expr, leader: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
-    let threads = i64::from(l.k.kernel.threads);
-    let chunk = threads * PER_THREAD;
-    let types: Vec<Ty> = folds.iter().flat_map(|f| f.fold.types_of_elements(&l.launch.g)).collect();
+/// Folds chunk by chunk through shared memory: elements of these types, so many a thread.
+fn chunks(
+    l: &mut Lower,
+    folds: &[Folded],
+    (types, count): (&[Ty], u32),
+    (n, leader): (&Expr, &Expr),
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let threads = i64::from(THREADS);
+    let chunk = threads * i64::from(count);
     let shared: Vec<Mem> = types.iter().map(|ty| l.k.share("chunk", *ty, chunk as u32)).collect();
     let base = l.k.reg("base", Ty::I64);
     let mut body = Vec::new();
-    for u in 0..PER_THREAD {
+    for u in 0..i64::from(count) {
         let at = to_i64(thread()).plus(Expr::int(u * threads));
         let at = bind(l, "at", at, &mut body);
         let i = bind(l, "i", Expr::Reg(base).plus(at.clone()), &mut body);
@@ -84,7 +99,7 @@ fn chunks(l: &mut Lower, folds: &[Folded], n: &Expr, leader: &Expr, out: &mut Ve
     body.push(Stmt::Barrier);
     let j = l.k.reg("j", Ty::I64);
     let (mut vars, mut elements, mut inner) = (Vec::new(), Vec::new(), Vec::new());
-    for (m, ty) in shared.iter().zip(&types) {
+    for (m, ty) in shared.iter().zip(types) {
         let e = bind(l, "e", Expr::load(*m, Expr::Reg(j)), &mut inner);
         let (_, node) = l.launch.g.fresh_var(*ty);
         vars.push((node, e));

@@ -297,10 +297,7 @@ fn emit(
         Choice::Reduction => {
             let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
             l.k.kernel.min_resident_blocks = reduce::min_resident_blocks(cost, sizes.sum(), layout.strided);
-            (
-                reduce::main(l, fused, scalars, layout, cost)?,
-                Grid::Tiles { min_span: 1, max_span: reduce::max_span(l.launch, layout) },
-            )
+            reduce::main(l, fused, scalars, layout, cost)?
         }
         Choice::PackedReduction { batch } => {
             let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());

@@ -16,7 +16,8 @@ use super::thread_layout::ThreadLayout;
 use super::tree::{Column, WARPS, join_warps, named_values, variables, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Gpu, Mem, Reg, STATIC_SHARED, Stmt, WARP};
+use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
@@ -34,6 +35,8 @@ const MAX_UNROLLED: i64 = 200;
 /// [`WORDS_IN_FLIGHT`] for arrays with any strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
+/// Bytes of shared memory that are kept for what a block shares beside results.
+const COUNTER_BYTES: u32 = 64;
 /// The bytes that one prefetch brings: a line of the cache.
 const LINE: i64 = 128;
 /// The most bytes of an element whose tiles are asked for ahead.
@@ -50,9 +53,17 @@ pub fn min_resident_blocks(cost: u32, results: usize, strided: bool) -> u32 {
     }
 }
 
-/// Returns the maximum span for a fused group.
-pub fn max_span(l: &LaunchContext, layout: ThreadLayout) -> u32 {
+/// Returns the maximum span for elements of these layouts.
+fn max_span(l: &LaunchContext, layout: ThreadLayout) -> u32 {
     if words(l, l.facts.accesses.pointwise(), layout) > 1 { 8 } else { MAX_SPAN }
+}
+
+/// Returns the pairs of tiles for whose results shared memory has room, at most [`MAX_SPAN`].
+fn span_with_room(reductions: &[Reduction]) -> u32 {
+    let bytes: usize = each_accumulator(reductions).map(|r| r.ty.size()).sum();
+    let of_pair = bytes as u32 * (THREADS / WARP);
+    // a flag lies behind them
+    ((STATIC_SHARED - COUNTER_BYTES) / of_pair.max(1)).clamp(1, MAX_SPAN)
 }
 
 /// What the code of one tile needs.
@@ -67,18 +78,23 @@ struct Tile<'a> {
     n: Expr,
 }
 
+/// Returns the code and the grid.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
     scalars: &[u32],
     layout: ThreadLayout,
     cost: u32,
-) -> Result<Vec<Stmt>> {
+) -> Result<(Vec<Stmt>, Grid)> {
     let items = stored(l.launch, fused);
     let n = l.launch.count();
     let reductions = Reduction::all(l.launch, fused);
     let mut out = Vec::new();
-    let ThreadOfReduction { block, warp, side } = begin(l, &reductions, MAX_SPAN * THREADS / WARP, &mut out);
+    let room = span_with_room(&reductions);
+    // powers of two: a group of tiles has a whole number of blocks
+    let max_span = max_span(l.launch, layout).min(1 << room.ilog2());
+    let entries = room * (THREADS / WARP);
+    let ThreadOfReduction { block, warp, side } = begin(l, &reductions, entries, &mut out);
     let (column, count) = (block.column.clone(), block.count.clone());
 
     let affordable = MAX_UNROLLED / i64::from(cost.max(1));
@@ -127,7 +143,7 @@ pub fn main(
     let mut all = vec![Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body), Stmt::Barrier];
     results(l, &reductions, &block, &n, &mut all)?;
     levels::complete(l, &reductions, scalars, block, all, &mut out)?;
-    Ok(out)
+    Ok((out, Grid::Tiles { min_span: 1, max_span }))
 }
 
 /// What a thread of a reduction computes about itself first.

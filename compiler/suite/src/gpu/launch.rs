@@ -51,13 +51,14 @@ impl Call<'_> {
         let writes_an_input = || writes(true).any(|w| writes(false).any(|r| r == w));
         let steps = several.map_or(1, |s| s.0);
         // a cluster takes the simulator long for rows of a few elements
-        let may_run = |v: &GpuVariant| {
-            !matches!(v.grid, Grid::Clusters { .. })
-                || self.forces_clusters
-                || v.is_profitable(space.extents, space.inner_length, self.device(1))
+        let is_cluster = |v: &GpuVariant| matches!(v.grid, Grid::Clusters { .. });
+        let may_run = |at: &usize| {
+            let v = kernel.variants.get(*at);
+            v.is_some_and(|v| !is_cluster(v) || self.forces_clusters)
+                || v.is_some() && kernel.is_profitable(*at, &space, self.device(1))
         };
         // as a tuning file would name it
-        let wanted = self.how.version.filter(|at| kernel.variants.get(*at).is_some_and(may_run));
+        let wanted = self.how.version.filter(may_run);
         kernel.choose(&space, steps, self.device(1), array, writes_an_input, wanted.as_slice())
     }
 

@@ -69,6 +69,7 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
             SegmentMapping::TilesOfWarp,
         ),
         ("", Guards::contiguous().narrow().noalias(), SegmentMapping::SegmentTiles),
+        ("_wide_warp", up_to(2048, Guards::contiguous()), warp(32, 1)),
         ("_wide", Guards::contiguous(), SegmentMapping::SegmentTiles),
         ("_any_warp", up_to(2048, Guards::strided().narrow()), warp(32, 1)),
         ("_any", Guards::strided().narrow(), SegmentMapping::SegmentTiles),

@@ -6,7 +6,6 @@ use super::layout::Shape;
 use super::params::{Rows, TensorProductParams};
 use crate::kernel::WARPGROUP_CAPABILITY;
 use crate::plan::gpu::Profit;
-use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
@@ -32,19 +31,19 @@ const PACKED_MIN_LENGTH: u32 = 256;
 
 /// The least share of a device, of 100, that block tiles of warpgroups keep busy to be faster than smaller ones of warps.
 const WARPGROUPS_MIN_BUSY: u32 = 55;
-/// The least extents for which warpgroups multiply what is packed, rather than warps what is not: of halves, and of f32,
-/// which warps round again each time they load them.
-const WARPGROUPS_MIN_SIDES: [u32; 2] = [2560, 1792];
+/// The halves of 128 bytes. Of lines that begin at other places, pieces of 64 bytes lie in three sectors of the second
+/// cache in place of two, so that packing takes less time than copies of such pieces do (bench/NOTES.md).
+const HALVES_OF_LINE: u32 = 64;
 
-/// Returns the guards of warpgroups that copy both operands as they lie, if they can: pieces of neighbours are whole.
+/// Returns the guards of warpgroups that copy both operands as they lie, if they can: lines begin at 128 bytes.
 fn copied_by_warpgroups(l: &LaunchContext, p: &Product, operands: &Operands) -> Option<Guards> {
     let [rows, columns] = [0, 1].map(|side| p.sides[side].along_k);
     let is_plain =
         |side: usize| plain(&l.g, p, (side, operands.values[side]), p.sides[side].along_k).is_some();
-    let of_piece = NonZeroU32::new(8);
-    let neighbours = if columns { None } else { of_piece };
+    let of_line = NonZeroU32::new(HALVES_OF_LINE);
+    let neighbours = if columns { None } else { of_line };
     (operands.ty.is_half() && rows && is_plain(0) && is_plain(1)).then(|| Guards {
-        multiple: of_piece,
+        multiple: of_line,
         neighbours,
         ..Guards::contiguous()
     })
@@ -77,8 +76,7 @@ pub fn variants(l: &mut LaunchContext, p: &Rc<Product>, inner: &Rc<Interior>) ->
     let (large, any) = (profit(Some(LARGE_MIN_BLOCKS), LARGE_MIN_SIDE), profit(Some(MIN_BLOCKS), MIN_SIDE));
     let packed = Profit { min_inner_length: Some(PACKED_MIN_LENGTH), ..profit(None, PACKED_MIN_SIDE) };
     let groups = Profit { min_busy: Some(WARPGROUPS_MIN_BUSY), ..profit(None, LARGE_MIN_SIDE) };
-    let min_side = WARPGROUPS_MIN_SIDES[usize::from(operands.ty == Ty::F32)];
-    let packed_groups = Profit { min_inner_length: Some(PACKED_MIN_LENGTH), ..profit(None, min_side) };
+    let packed_groups = Profit { min_busy: Some(WARPGROUPS_MIN_BUSY), ..packed };
     let mut all = Vec::new();
     if copied.is_some() {
         all.push(variant("_warpgroup", (Shape::WARPGROUPS, Rows::Aligned), false, groups));
