@@ -1,4 +1,4 @@
-//! The variants, and the shapes for which they are the fastest.
+//! The variants of a product by tensor cores, and the shapes for which they are the fastest.
 
 use super::copies::plain;
 use super::find::{Operands, find};
@@ -15,28 +15,29 @@ use crate::schedule::facts::products::Product;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The minimum number of large block tiles: with fewer, some multiprocessors of a large device would have no
-/// work.
+/// The minimum number of large block tiles: with fewer, some multiprocessors of a large device would have no work.
 const LARGE_MIN_BLOCKS: u32 = 96;
-/// The minimum number of any block tiles: so many have more throughput than all multiprocessors have without
+/// The minimum number of block tiles of any size: so many have more throughput than all multiprocessors have without
 /// tensor cores.
 const MIN_BLOCKS: u32 = 32;
-/// The minimum number of rows and of columns of a product. Tiles that stand over the product's edge are filled with zeros, so that
-/// a narrow product wastes most of a large tile: those whose rows are aligned ask for more of them, because small tiles can take over.
+/// The minimum number of rows and of columns of a product. Tiles that reach beyond the product's edge are filled with
+/// zeros, so that a narrow product wastes most of a large tile. If rows are aligned, the minimum for large tiles is
+/// higher, because small tiles can take over.
 const MIN_SIDE: u32 = 8;
 const LARGE_MIN_SIDE: u32 = 96;
-/// The least extents for which operands are packed by a launch of their own: their elements are used often, and the
-/// block tiles are not few.
+/// The minimum extents for which a launch of its own packs the operands: their elements are used often, and there are
+/// many block tiles.
 const PACKED_MIN_SIDE: u32 = 704;
 const PACKED_MIN_LENGTH: u32 = 256;
 
-/// The least share of a device, of 100, that block tiles of warpgroups keep busy to be faster than smaller ones of warps.
+/// The minimum share of a device, in percent, that block tiles of warpgroups keep busy to be faster than smaller ones
+/// of warps.
 const WARPGROUPS_MIN_BUSY: u32 = 55;
-/// The least extents for which warpgroups multiply what is packed, rather than warps what is not: of halves, and of f32,
-/// which warps round again each time they load them.
+/// The minimum extents for which warpgroups multiply packed operands, rather than warps operands that are not packed:
+/// for halves, and for f32, which warps round again each time they load them.
 const WARPGROUPS_MIN_SIDES: [u32; 2] = [2560, 1792];
 
-/// Returns the guards of warpgroups that copy both operands as they lie, if they can: pieces of neighbours are whole.
+/// Returns the guards for warpgroups that copy both operands as they lie, if they can: each piece must be whole.
 fn copied_by_warpgroups(l: &LaunchContext, p: &Product, operands: &Operands) -> Option<Guards> {
     let [rows, columns] = [0, 1].map(|side| p.sides[side].along_k);
     let is_plain =
