@@ -3,7 +3,7 @@
 //! and stored once.
 //!
 //! A block has a tile. A lane has a chunk in each of its warp's rows. The warp scans the totals of a row's chunks,
-//! and the first warp those of the tile's rows, by a butterfly ([`Code::halve`]): it has a step for each power of two
+//! and the first warp those of the tile's rows, by a butterfly (`halve`): it has a step for each power of two
 //! as the distance of lanes, in which a lane gets the other half's total from the lane at that distance, and the
 //! higher half joins it before its partial results. What stands before each tile is computed by one block, in rounds
 //! in which each warp has a group.
