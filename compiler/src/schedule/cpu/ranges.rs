@@ -157,7 +157,7 @@ impl Row<'_> {
     }
 }
 
-/// Returns nodes with the scalars simplified whose indices no longer depend on the element.
+/// Simplifies scalars again in which an index has become a value that does not depend on the element.
 fn simplified(g: &mut Graph, roots: &[NodeId]) -> Vec<NodeId> {
     let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
     for n in g.reachable_until(roots.iter().copied(), |m| !g.ty(m).is_scalar() || g.op(m).lambda().is_some())
