@@ -60,7 +60,7 @@ impl LaunchContext<'_, '_> {
     ) -> Option<()> {
         let (last, of_rows) = chain.split_last()?;
         let (mut rows, _) = self.kept_segments(Along::Rows, of_rows, &fused.items, &HashSet::default())?;
-        // several blocks share the columns, so that records would have no order
+        // several blocks have rows of the same columns, so the launch must leave no records
         if rows.recording.is_some() {
             return None;
         }

@@ -278,8 +278,8 @@ impl LaunchContext<'_, '_> {
     }
 }
 
-/// Returns what a group reads beyond the edges of its arrays, for those where that matters. Refuses if a group before
-/// it reads something else there.
+/// Returns what a group reads beyond the edges of its arrays, for those where that matters. Returns `None` if a
+/// group before it reads something else there.
 fn agreed(
     l: &mut LaunchContext,
     halo: &Halo,
