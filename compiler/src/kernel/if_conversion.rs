@@ -10,7 +10,7 @@
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// The most operations of a branch that is converted.
+/// The maximum number of operations of a branch that is converted.
 const MAX_OPERATIONS: u32 = 6;
 
 /// Runs the pass on `main`.
