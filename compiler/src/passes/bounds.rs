@@ -8,9 +8,8 @@
 //!                                     %1 = select %2, 0i64, (rem %k, %3)
 //! ```
 //!
-//! So a bound is the same expression wherever it stands, and `len` of an array can be replaced by
-//! the length of the array even outside bounds, where a division by zero would leave an error
-//! record.
+//! So a bound is the same expression wherever it stands, and `len` of an array can be replaced by the length of the
+//! array even outside of bounds, where a division by zero would leave an error record.
 
 use crate::core::host::HostScalars;
 use crate::core::rewrite::rewrite_from;
