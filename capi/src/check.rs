@@ -108,8 +108,8 @@ impl<R: Reader> Check<'_, R> {
         Ok(())
     }
 
-    /// The places that the launch reads: arrays, scalars of earlier launches, and what the launch before has stored in
-    /// an array whose elements this one replaces.
+    /// The places that the launch reads: arrays, scalars of earlier launches, and what the launch before has stored
+    /// in an array whose elements this one replaces.
     fn read(&self) -> impl Iterator<Item = Place> {
         let arrays =
             self.launch.arrays.iter().filter(|(_, access)| *access != Access::Write).map(|(p, _)| *p);

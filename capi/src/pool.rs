@@ -270,7 +270,8 @@ impl Job {
     fn run(&self, c: i64) {
         let begin = c * self.chunk;
         let tiles = begin..(begin + self.chunk).min(self.tiles);
-        // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
+        // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the
+        // rest.
         let compute = || unsafe { compute(self.main, self.args, tiles, Some(self.look), self.flag) };
         match catch_unwind(AssertUnwindSafe(compute)) {
             Ok(done) => drop(self.skipped.fetch_or(!done, Ordering::Relaxed)),

@@ -11,8 +11,8 @@
 //! interior (`schedule/boundary`) has neither the condition nor the clamp.
 //!
 //! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap
-//! (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and an
-//! integer division whose divisor is proven to be positive leaves no error record.
+//! (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and
+//! an integer division whose divisor is proven to be positive leaves no error record.
 
 mod known;
 mod once;

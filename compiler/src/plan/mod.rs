@@ -324,8 +324,8 @@ impl Plan {
         })
     }
 
-    /// Returns the steps of a call in three forms: with every launch that runs instead of others; with only those that
-    /// are among the steps which another one replaces; and with none.
+    /// Returns the steps of a call in three forms: with every launch that runs instead of others; with only those
+    /// that are among the steps which another one replaces; and with none.
     fn alternatives(&self) -> [Vec<&Step>; 3] {
         [0, 1, 2].map(|depth| {
             let (mut out, mut at, mut ends) = (Vec::new(), 0, Vec::new());

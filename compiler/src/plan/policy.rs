@@ -1,8 +1,8 @@
 //! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is
 //! distributed over the device, and how much scratch its kernels share. It depends on extents,
 //! strides, alignment and the device alone: the number of its multiprocessors and its compute capability; and on what
-//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the tests
-//! launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
+//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the
+//! tests launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
 //!
 //! A launch of the plan is one kernel launch, or two: for a split-K product, for a product whose operands are packed,
 //! for rows and columns at once, and for bins in the result. The second kernel adds the panels' sums, multiplies the

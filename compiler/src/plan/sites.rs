@@ -26,8 +26,8 @@ fn has_two(sites: &[String], site: usize) -> bool {
     sites.get(site + 1).is_some_and(|next| next.strip_prefix(SECOND) == Some(sites[site].as_str()))
 }
 
-/// Returns the lowest element that left a record and its site, given the number of each site that left one. If several
-/// sites have it, the first one counts.
+/// Returns the lowest element that left a record and its site, given the number of each site that left one. If
+/// several sites have it, the first one counts.
 pub fn lowest(sites: &[String], number: impl Fn(usize) -> Option<i64>) -> Option<(i64, usize)> {
     let is_second = |site: usize| site > 0 && has_two(sites, site - 1);
     let element = |site: usize| {

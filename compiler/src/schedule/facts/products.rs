@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Matrix times vector, by panels, is a product with one column: `generate m (i -> panel_dot (k ->
-//! a[i, k], v[k]))`. A batch is an array of three dimensions, each plane of which is a product of two planes. The values of both sides may be any expressions, and any expression may follow
-//! from the result.
+//! a[i, k], v[k]))`. A batch is an array of three dimensions, each plane of which is a product of two planes. The
+//! values of both sides may be any expressions, and any expression may follow from the result.
 
 use super::loop_nests::{self, Loop, Order};
 use crate::core::{NodeId, Op};
