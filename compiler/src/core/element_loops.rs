@@ -1,7 +1,8 @@
 //! Loops of one element (`Op::Loop`, semantics 5.16).
 //!
 //! ```text
-//! %s = loop 0 (%i: i64, %x: f32, %k: i64) by %n from 1f32, 0i64 { %c = lt %x, 4f32  ..  %t = tuple %c, %next, %more  yield %t }
+//! %s = loop 0 (%i: i64, %x: f32, %k: i64) by %n from 1f32, 0i64 {
+//!     %c = lt %x, 4f32  ..  %t = tuple %c, %next, %more  yield %t }
 //! ```
 //!
 //! A loop has a value for each state, and a last one, the number of its steps. They are separate nodes with the same

@@ -3,7 +3,7 @@
 //! ```text
 //! a matrix of 2 rows of 9 elements      rows: 2 lines, whose chunks are a matrix of 2 rows of 3
 //!                                       columns: 9 lines, whose chunks are a matrix of 1 row of 9
-//! a vector with the offsets 0, 7, 9     chunk 0 of the first segment has place 0 of 3, that of the second one place 1
+//! a vector with the offsets 0, 7, 9    chunk 0 of the first segment has place 0 of 3, that of the second has place 1
 //! ```
 //!
 //! Arrays of parts of a matrix have places for all parts, complete or not. Arrays of parts of segments have as many

@@ -3,9 +3,9 @@
 //! other is the remainder of floats.
 //!
 //! ```text
-//! let %q: i64 = div(%a, %b)    ->    let %n: i64 = %a          let %d: i64 = %b          var %q: i64 = 0
-//!                                    if eq(shr(or(%n, %d), 32), 0) { %q = cast i64(div(cast u32(%n), cast u32(%d))) }
-//!                                    else { %q = div(%n, %d) }
+//! let %q: i64 = div(%a, %b)   ->   let %n: i64 = %a          let %d: i64 = %b          var %q: i64 = 0
+//!                                  if eq(shr(or(%n, %d), 32), 0) { %q = cast i64(div(cast u32(%n), cast u32(%d))) }
+//!                                  else { %q = div(%n, %d) }
 //! ```
 //!
 //! On the fast path both operands are non-negative and below 2^32, where the two divisions agree, also for a divisor

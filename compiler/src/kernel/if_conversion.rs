@@ -1,7 +1,7 @@
 //! If-conversion: short branches become selections, so that a warp never diverges for them.
 //!
 //! ```text
-//! if %c { let %t: f32 = add(%acc, %x)  %acc = %t }    ->    let %t: f32 = add(%acc, %x)    %acc = select(%c, %t, %acc)
+//! if %c { let %t: f32 = add(%acc, %x)  %acc = %t }   ->   let %t: f32 = add(%acc, %x)   %acc = select(%c, %t, %acc)
 //! ```
 //!
 //! A branch is converted only if computing it unconditionally costs less than branching: it has few

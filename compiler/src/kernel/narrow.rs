@@ -2,8 +2,11 @@
 //! array's stride, fits in 31 bits and a sign.
 //!
 //! ```text
-//! let %i: i64 = add(mul(cast i64(block), 1024), cast i64(thread))        let %i_32: i32 = add(mul(block, 1024i32), thread)
-//! let %a: f32 = x[sub(%i, n_x)]                                     ->   let %a: f32 = x[sub(%i_32, cast i32(n_x))]
+//! let %i: i64 = add(mul(cast i64(block), 1024), cast i64(thread))
+//! let %a: f32 = x[sub(%i, n_x)]
+//!   ->
+//! let %i_32: i32 = add(mul(block, 1024i32), thread)
+//! let %a: f32 = x[sub(%i_32, cast i32(n_x))]
 //! ```
 //!
 //! An index in bounds fits in 31 bits, so its low 32 bits are enough. The low bits of sums,

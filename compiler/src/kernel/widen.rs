@@ -2,8 +2,11 @@
 //! are not known.
 //!
 //! ```text
-//! let %s: u16 = add(add(cast u16(%a), cast u16(%b)), 7u16)          let %wide: i32 = add(add(cast i32(%a), cast i32(%b)), 7i32)
-//! out[%i] = cast u8(div(%s, 3u16))                            ->    out[%i] = cast u8(shr(mul(cast u32(%wide), 43691u32), 17u32))
+//! let %s: u16 = add(add(cast u16(%a), cast u16(%b)), 7u16)
+//! out[%i] = cast u8(div(%s, 3u16))
+//!   ->
+//! let %wide: i32 = add(add(cast i32(%a), cast i32(%b)), 7i32)
+//! out[%i] = cast u8(shr(mul(cast u32(%wide), 43691u32), 17u32))
 //! ```
 //!
 //! A GPU computes them in 32-bit registers anyway, and cutting each result would take one more instruction. The low

@@ -5,7 +5,8 @@
 //! %s = materialize (scan_tiles (+) from %before over %x)
 //! %y = materialize (generate %n (%i) { %s[%i] * 0.5 })
 //!   ->
-//! %y = materialize (place (generate %n (%i) { (scan_tiles (+) from %before over %x)[%i] * 0.5 }) at (generate %n (%i) { %i }))
+//! %y = materialize (place (generate %n (%i) { (scan_tiles (+) from %before over %x)[%i] * 0.5 })
+//!                   at (generate %n (%i) { %i }))
 //! ```
 //!
 //! Everything else that an element needs must be computed before that launch, so it must not depend on the scan. An

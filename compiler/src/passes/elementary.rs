@@ -2,7 +2,8 @@
 //! operations for all backends.
 //!
 //! ```text
-//! %1 = exp %0    ->    %1 = lt %0, -104f32    %2 = select %1, -104f32, %0    %3 = mul_add %2, 1.442695f32, 12582912f32 ..
+//! %1 = exp %0    ->    %1 = lt %0, -104f32    %2 = select %1, -104f32, %0
+//!                      %3 = mul_add %2, 1.442695f32, 12582912f32 ..
 //! ```
 //!
 //! Scalars that the host computes before a launch are not expanded: plans evaluate the functions themselves, by the

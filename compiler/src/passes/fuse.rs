@@ -3,10 +3,10 @@
 //! Array Language", section 6).
 //!
 //! ```text
-//! %2 = map (%a, %b) over %x, %y { yield (sub %a, %b) }          %3 = generate (len %x) (%i) {
-//! %3 = reverse %2                                         ->      yield (sub (elem %x, (len %x - %i - 1)), (elem %y, ..))
-//! %4 = reduce (..) from 0f32 over %3                            }
-//!                                                               %4 = reduce (..) from 0f32 over %3
+//! %2 = map (%a, %b) over %x, %y { yield (sub %a, %b) }     %3 = generate (len %x) (%i) {
+//! %3 = reverse %2                                    ->      yield (sub (elem %x, (len %x - %i - 1)), (elem %y, ..))
+//! %4 = reduce (..) from 0f32 over %3                       }
+//!                                                          %4 = reduce (..) from 0f32 over %3
 //! ```
 //!
 //! After this pass, parameters, `materialize`, `iterate`, `generate` and parts of scans, which are stored, are the

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! generate %n (%i) { reduce .. over (generate %m (%k) { div 7i32, (elem %v, %k) }) }
-//!   ->  generate %n (%i) { reduce .. over (generate %m (%k) { select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
+//!   ->  generate %n (%i) { reduce .. over (generate %m (%k) {
+//!           select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
 //! ```
 //!
 //! The condition consists of the context of the reduction: the index spaces are not empty, and the

@@ -4,10 +4,10 @@
 //! anyway.
 //!
 //! ```text
-//! generate n, m (%i, %j) {                                 %t = materialize (generate n (%i) { reduce .. x[%i, k] .. })
-//!   %s = reduce .. over (generate m (%k) { x[%i, k] })  ->  generate n, m (%i, %j) {
-//!   x[%i, %j] / %s                                            x[%i, %j] / elem %t, %i
-//! }                                                        }
+//! generate n, m (%i, %j) {                              %t = materialize (generate n (%i) { reduce .. x[%i, k] .. })
+//!   %s = reduce .. over (generate m (%k) { x[%i, k] }) ->  generate n, m (%i, %j) {
+//!   x[%i, %j] / %s                                         x[%i, %j] / elem %t, %i
+//! }                                                      }
 //! ```
 //!
 //! For example, the rows of a matrix are divided by their sums in two launches, instead of one sum

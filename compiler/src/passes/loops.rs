@@ -3,7 +3,8 @@
 //! left out, too.
 //!
 //! ```text
-//! %r = loop 1 (%i: i64, %x: f32, %y: f32) by %n from 1f32, 0f32 { %a = mul %x, %x  %b = add %y, %v  %t = tuple true, %a, %b  yield %t }
+//! %r = loop 1 (%i: i64, %x: f32, %y: f32) by %n from 1f32, 0f32 {
+//!     %a = mul %x, %x  %b = add %y, %v  %t = tuple true, %a, %b  yield %t }
 //!   ->  %r = loop 0 (%i: i64, %y: f32) by %n from 0f32 { %b = add %y, %v  %t = tuple true, %b  yield %t }
 //! ```
 

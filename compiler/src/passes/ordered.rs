@@ -4,8 +4,10 @@
 //! ```text
 //! %r = reduce_ordered (%a, %b) from %init over %x {..}
 //!   ->
-//! %y = materialize (generate groups (%u) { reduce (join) from absent over (generate 2^18 (%p) { %x in group u at p }) })
-//! %z = materialize (generate (groups / 128) (%w) { reduce (join) from absent over (generate 128 (%v) { %y at 128 w + v }) })
+//! %y = materialize (generate groups (%u) {
+//!     reduce (join) from absent over (generate 2^18 (%p) { %x in group u at p }) })
+//! %z = materialize (generate (groups / 128) (%w) {
+//!     reduce (join) from absent over (generate 128 (%v) { %y at 128 w + v }) })
 //! present, %v = reduce (join) from absent over %z
 //! %r = select present, (%a = %init, %b = %v in ..), %init
 //! ```

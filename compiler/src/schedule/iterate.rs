@@ -2,8 +2,9 @@
 //! repeats it.
 //!
 //! ```text
-//! iterate @step 0 by %k from %x, %c        repeat %k { state: current, next, from x, into the result, spare }
-//!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
+//! iterate @step 0 by %k from %x, %c     repeat %k { state: current, next, from x, into the result, spare }
+//!                                           the step's launches: its parameter is `current`, its result `next`,
+//!                                           its other parameters what %c is
 //! ```
 //!
 //! Host scalars of the step become host scalars of the calling function: they depend on lengths and scalar arguments,

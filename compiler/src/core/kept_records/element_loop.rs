@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! loop 0 (%k, %x) by %n from %a { %q = div %b, %x  %t = tuple true, %q  yield %t }
-//!   ->  loop 0 (%k, %x, %left) by %n from %a, 0u32 { %none = eq %x, 0  ..  %t = tuple true, %q, (max %left, (select %none, 1, 0))  yield %t }
+//!   ->  loop 0 (%k, %x, %left) by %n from %a, 0u32 {
+//!           %none = eq %x, 0  ..  %t = tuple true, %q, (max %left, (select %none, 1, 0))  yield %t }
 //! ```
 //!
 //! The condition of a loop is evaluated one time more than its step, and a state cannot take the record of that last

@@ -2,9 +2,9 @@
 //! One launch computes all of them, and keeps these matrices in shared memory.
 //!
 //! ```text
-//! for all i, j: t[i, j] = sum over k of a[i, j + k] * u[k]          for all blocks of y:
-//! for all i, j: y[i, j] = sum over k of t[i + k, j] * v[k]    ->      t of the block's rows and columns, and around them
-//!                                                                     y of the block
+//! for all i, j: t[i, j] = sum over k of a[i, j + k] * u[k]      for all blocks of y:
+//! for all i, j: y[i, j] = sum over k of t[i + k, j] * v[k]  ->    t of the block's rows and columns, and around them
+//!                                                                 y of the block
 //! ```
 //!
 //! If fusion would store such a matrix, the launch is an alternative like that of [`super::resident_segments`]. If

@@ -1,7 +1,8 @@
 //! The halo: the values beyond the edges of arrays that elements read around their own indices.
 //!
 //! ```text
-//! x[min(max(i - 1, 0), n - 1)] + x[min(max(i + 1, 0), n - 1)]    ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
+//! x[min(max(i - 1, 0), n - 1)] + x[min(max(i + 1, 0), n - 1)]
+//!     ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
 //! ```
 //!
 //! If all reads of an array agree on the values beyond its edges, the interior's code is right for every element once

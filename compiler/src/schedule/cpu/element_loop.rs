@@ -3,7 +3,8 @@
 //! without the unlikely arms if no condition holds.
 //!
 //! ```text
-//! for i { body }    ->    var rare = 0    for i { rare |= condition }    if rare != 0 { seq i { body, with branches } } else { for i { body without } }
+//! for i { body }    ->    var rare = 0    for i { rare |= condition }
+//!                         if rare != 0 { seq i { body, with branches } } else { for i { body without } }
 //! ```
 //!
 //! If no unlikely arm is expensive, the slow loop has no branches and vectorises as well.

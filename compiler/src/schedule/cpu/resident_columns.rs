@@ -3,7 +3,9 @@
 //! `segmented_columns.rs`; their results lie in local arrays, from which later stages read them.
 //!
 //! ```text
-//! strip {  top[q] = max over k of x[k, j + q]    sum[q] = sum over k of exp (x[k, j + q] - top[q])    r[k, j + q] = exp (..) / sum[q]  }
+//! for each strip of columns:
+//!     top[q] = max over k of x[k, j + q]    sum[q] = sum over k of exp (x[k, j + q] - top[q])
+//!     r[k, j + q] = exp (..) / sum[q]
 //! ```
 //!
 //! The longer columns are, the narrower a strip is; long columns are left to the launches that this one replaces. An

@@ -5,7 +5,10 @@
 //! 2^log columns, whose accumulators stay in the first-level cache, and which read memory in long runs:
 //!
 //! ```text
-//! tile {  block of columns c .. c + 4 {  rows c .. c + 4 of elements, then 128 rows on, ..   -> joined among themselves }   -> pile  }   -> pile of tiles
+//! for each tile:
+//!     for each block of columns c .. c + 4:
+//!         fold rows c .. c + 4 of elements, then those 128 rows on, ..; join these columns; push that to a pile
+//!     push the total of the pile to the pile of tiles
 //! ```
 //!
 //! The tiles are visited in the order of the columns of the next level. Two levels serve segments

@@ -2,8 +2,9 @@
 //! that their loops are long and vectorise.
 //!
 //! ```text
-//! up to 128 elements:  neighbours join where they are read  -> pairs        a whole tile:  rows of 128 columns  -> columns -> pairs
-//! pairs: row 0, 0 .. 32 | row 1, 0 .. 32 | ..     neighbours join, wherever they are, until a value a row is left
+//! up to 128 elements:  neighbours join where they are read -> pairs
+//! a whole tile:        rows of 128 columns -> columns -> pairs
+//! pairs: row 0, 0 .. 32 | row 1, 0 .. 32 | ..     neighbours join, wherever they are, until each row has one value
 //! ```
 //!
 //! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the identity, once for all

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `map.rs` | every element on its own: vector accesses, unrolling; stencils of vectors |
 //! | `small_map.rs` | one element per thread, for maps of few elements |
-//! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | loads of maps: stencils of vectors, interleaved channels |
+//! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | vector stencils in maps, interleaved channels |
 //! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `plane_stream/` | stencils of volumes, whose planes pass through registers |
 //! | `plane_walk/` | stencils of volumes, plane by plane |

@@ -2,7 +2,8 @@
 //! templates: nodes over variables for the element, the inner index and the accumulators.
 //!
 //! ```text
-//! generate n (i -> reduce (+) over generate m (k -> f(x[i], y[k])))        first: f(x[i], y[k])    next: acc + f(x[i], y[k])
+//! generate n (i -> reduce (+) over generate m (k -> f(x[i], y[k])))
+//!     first: f(x[i], y[k])    next: acc + f(x[i], y[k])
 //! ```
 //!
 //! Operations over one extent, in one order, share a loop if they do not wait for each other: for example the three

@@ -2,9 +2,11 @@
 //! that length is a known small number.
 //!
 //! ```text
-//! generate m (%p) { reduce (argmin) over generate n (%k) { reduce (+) over generate 16 (%q) { .. elem %x, %p, %q .. elem %c, %k, %q } } }
+//! generate m (%p) { reduce (argmin) over generate n (%k) {
+//!     reduce (+) over generate 16 (%q) { .. elem %x, %p, %q .. elem %c, %k, %q } } }
 //!     ->
-//! generate m (%p) { reduce (argmin) over generate n (%k) { .. elem %x, %p, 0 .. elem %c, %k, 0 .. elem %x, %p, 15 .. } }
+//! generate m (%p) { reduce (argmin) over generate n (%k) {
+//!     .. elem %x, %p, 0 .. elem %c, %k, 0 .. elem %x, %p, 15 .. } }
 //! ```
 //!
 //! Reads of the element's row no longer depend on the outer loop's index, and are made once, before that loop.
