@@ -26,7 +26,7 @@ use std::thread::Thread;
 /// A launch of less work (number of elements times cost of an element) stays on the caller's
 /// thread, because waking workers would cost more than they save.
 const PARALLEL_WORK: i64 = 1 << 19;
-/// The least work of a chunk.
+/// The minimum work of a chunk.
 const CHUNK_WORK: i64 = 1 << 17;
 /// The number of chunks for each thread of a large launch. There are several, so that a thread that
 /// starts late finds something left.
