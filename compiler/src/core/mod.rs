@@ -168,7 +168,7 @@ pub enum Op {
     /// Whether 0 <= index < n; leaves an error record if not. `fuse` makes it from `At` of a
     /// computed array.
     Within(NodeId, NodeId),
-    /// Whether a label, u32, is not 0 ([`labels`]). If so, it leaves the record of the place that has the label,
+    /// Whether a label, u32, is not 0 (`labels`). If so, it leaves the record of the place that has the label,
     /// which is one of these. `kept_records` makes it.
     Leave(NodeId, LabelSet),
 

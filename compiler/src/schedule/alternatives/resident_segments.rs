@@ -74,8 +74,8 @@ fn domain<'a>(g: &Graph, all: &'a [FusedGroup]) -> Option<&'a [NodeId]> {
     all.iter().take(MAX_GROUPS).find(has_reductions).map(|fused| &fused.domain[..])
 }
 
-/// Returns the group of a launch that computes all groups of a chain. Its items are the results, values that other
-/// launches `need`, and the arrays of elements that only the chain reads, because a CPU has no other memory for
+/// Returns the group of a launch that computes all groups of a chain. Its items are the results, values `needed`
+/// by other launches, and the arrays of elements that only the chain reads, because a CPU has no other memory for
 /// these.
 pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
     let domain = domain(g, chain)?.to_vec();

@@ -17,8 +17,8 @@
 //! If the ends of the vector are padded, windows of many taps are slower, because the code for the ends takes their
 //! registers (31 taps take 0.160 ms instead of 0.143); tiles are not slower (0.143 ms).
 //!
-//! For matrices, rows in registers take 0.132 ms for 3 x 3 taps, 0.134 for 5 x 5, 0.158 for 7 x 7 and 0.212 for 9 x
-//! 9. Computed element by element they take 0.65 to 3.1 ms, so there is nothing to choose.
+//! For matrices, rows in registers take 0.132 ms for 3 x 3 taps, 0.134 for 5 x 5, 0.158 for 7 x 7 and 0.212 for
+//! 9 x 9. Computing them element by element takes 0.65 to 3.1 ms, so there is nothing to choose.
 
 use crate::core::StencilHint;
 use crate::schedule::element::lower::LaunchContext;
