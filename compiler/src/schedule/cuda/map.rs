@@ -8,7 +8,6 @@
 //! block at the end either computes element by element, or runs the code of full blocks on a tile that holds the halo
 //! (`boundary_blocks.rs`). If the launch before read the same array, the blocks start from the array's end, because
 //! that is what the caches hold.
-//! because the end is what the caches hold.
 
 use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, MAX_UNROLLED, single, stored, words};

@@ -7,6 +7,7 @@
 //! barrier
 //! a thread loads its windows (`register_window.rs`) from the tile
 //! ```
+//!
 //! If an array is read with a shift that is known only at the call, the loads begin at the last aligned index before
 //! it. The elements are stored one by one, so that the tile begins where it would without a shift, and windows are
 //! loaded from it by the same accesses.

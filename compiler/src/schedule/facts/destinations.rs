@@ -1,7 +1,6 @@
 //! The minimum and the maximum of an element's destination among bins, as far as its operations tell: what is always
 //! in bounds is not tested. Destinations are also rewritten with fewer operations: without tests that always hold,
 //! and with floats that are clamped to few bins as 32-bit integers.
-//! holds left out, and floats that are clamped to few bins as integers of 32 bits.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Stmt};

@@ -10,6 +10,7 @@
 //!     for elements that read it in their last stage: compute the rest, and store them
 //!     for elements in an earlier stage: compute what can be computed, and keep it for the next step
 //! ```
+//!
 //! Each element of a plane is loaded once for all elements of the thread that read it in any stage. So a step loads
 //! one plane, where the other strategy (`plane_walk/`) loads all planes that are read, from the first-level cache.
 //! What waits between steps follows from the program's order of operations: of a sum plane by plane it is one value
