@@ -3,8 +3,8 @@
 //! 1. All names are distinct, and every index refers to an existing item. (The schedule names
 //!    registers by letters and a number, and everything else by letters with an underscore after
 //!    them, so that the two cannot be equal.)
-//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64 or i32.
-//! 3. A register or local array is used only where it is defined, and defined once; only `var` registers are assigned.
+//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64, i32.
+//! 3. Registers and local arrays are used only where defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
 //!    array. Only written arrays and shared memory are updated, by operators whose order is free.
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU kernel.

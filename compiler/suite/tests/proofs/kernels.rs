@@ -1,5 +1,4 @@
-//! Kernels' expressions and straight code in SMT-LIB, and what the rewrites of kernels claim: indices of 32 bits,
-//! short divisions, branches that are selections.
+//! Kernels' expressions and straight code in SMT-LIB, and what the rewrites of kernels claim: indices of 32 bits, short divisions, branches that are selections.
 
 use super::claim::Claim;
 use super::smt::{Script, Value, literal};
@@ -209,8 +208,8 @@ fn narrowed() -> Vec<Claim> {
     each.into()
 }
 
-/// What is computed in 32 bits with indices and extents that the kernel names is what was computed in 64. A quotient
-/// of two of them is the short one of `divided` below.
+/// What is computed in 32 bits with indices and extents that the kernel names is what was computed in 64. A quotient of two of them is the short one of
+/// `divided` below.
 fn bounded() -> Vec<Claim> {
     let forms = [
         ("quotient by a constant", "div(add(a, 1i64), 3i64)"),
@@ -313,8 +312,7 @@ fn shifted() -> Vec<Claim> {
     out
 }
 
-/// Of numbers from 0 to 2^32 the divisions of both types are that of mathematical integers, by which SMT-LIB defines
-/// them.
+/// Of numbers from 0 to 2^32 the divisions of both types are that of mathematical integers, by which SMT-LIB defines them.
 fn integers(op: BinaryOp, ty: Ty) -> Claim {
     let down = |a: &str| if op == BinaryOp::Div { format!("(div {a} b)") } else { format!("(mod {a} b)") };
     // of a signed type the quotient of the sizes has the sign of both, the rest that of the dividend

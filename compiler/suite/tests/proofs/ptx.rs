@@ -1,8 +1,7 @@
-//! The PTX of every operator and cast on every type means what the operator means: the text that the backend prints
-//! is read back, as the PTX ISA defines its instructions.
+//! The PTX of every operator and cast on every type means what the operator means: the text that the backend prints is read back, as the PTX ISA defines its instructions.
 //!
-//! What the ISA leaves open is anything: a division by zero, and of the least integer by -1. Integers of 8 and 16
-//! bits live in 32, extended as their sign says; that the result is, too, is part of the claim.
+//! What the ISA leaves open is anything: a division by zero, and of the least integer by -1. Integers of 8 and 16 bits live in 32, extended as their sign says; that the
+//! result is, too, is part of the claim.
 
 use super::cases::{Case, cases, input};
 use super::claim::Claim;
