@@ -3,7 +3,7 @@
 //! 1. All names are distinct, and every index refers to an existing item. (The schedule names
 //!    registers by letters and a number, and everything else by letters with an underscore after
 //!    them, so that the two cannot be equal.)
-//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64, i32.
+//! 2. Every expression is typed: operators take their operand types, conditions bool, indices and bounds i64 or i32.
 //! 3. Registers and local arrays are used only where defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
 //!    array. Only written arrays and shared memory are updated, by operators whose order is free.
