@@ -1,5 +1,5 @@
-//! Products in the order of the tree on CPUs, at the edges of block tiles, of the tree's tiles and of its columns: all
-//! bits are the interpreter's, in every layout, by the C compiler's code and in the block interpreter.
+//! Products in the order of the tree on CPUs, at the edges of block tiles, of the tree's tiles and of its columns:
+//! all bits are the interpreter's, in every layout, by the C compiler's code and in the block interpreter.
 
 #[path = "common/mod.rs"]
 mod runtime;

@@ -1,5 +1,5 @@
-//! `include/arraygpu.h` is what cbindgen makes of `capi/src`, it names every exported function, compilers take it, and
-//! `docs/c-abi.md` names every function that it has.
+//! `include/arraygpu.h` is what cbindgen makes of `capi/src`, it names every exported function, compilers take it,
+//! and `docs/c-abi.md` names every function that it has.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

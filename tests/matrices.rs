@@ -1,5 +1,5 @@
-//! Matrices through the C compiler and the runtime, against the interpreter: every level that the machine runs, 1 and 2 threads, every layout, shapes with nothing in them, with one
-//! row or column, and very long or wide ones.
+//! Matrices through the C compiler and the runtime, against the interpreter: every level that the machine runs, 1 and
+//! 2 threads, every layout, shapes with nothing in them, with one row or column, and very long or wide ones.
 
 mod common;
 

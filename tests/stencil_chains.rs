@@ -1,5 +1,5 @@
-//! Chains of stencils on CPUs: the block interpreter, the C code and the runtime against the interpreter of core IR, by
-//! the launch that computes all stages and by those that it replaces.
+//! Chains of stencils on CPUs: the block interpreter, the C code and the runtime against the interpreter of core IR,
+//! by the launch that computes all stages and by those that it replaces.
 
 #[path = "common/mod.rs"]
 mod runtime;

@@ -61,8 +61,8 @@ pub(crate) struct Buffer {
     memory: Memory,
 }
 
-// SAFETY: `data` is an address; who accesses it, and when, is the caller's contract (two threads must not use a buffer at
-// the same time if one of them writes).
+// SAFETY: `data` is an address; who accesses it, and when, is the caller's contract (two threads must not use a
+// buffer at the same time if one of them writes).
 unsafe impl Send for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}

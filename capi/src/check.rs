@@ -44,7 +44,7 @@ pub(crate) struct Check<'a, R> {
 }
 
 impl<R: Reader> Check<'_, R> {
-    /// Called before the launch: whether nothing that it reads is NaN.
+    /// Called before the launch: whether the launch reads no NaN.
     pub fn reads_numbers(&self, ws: &Workspace) -> Result<bool> {
         let is_nan = |s: &ScalarArg| match s {
             ScalarArg::Host(h) => is_nan_literal(ws.host[h.0 as usize]),
@@ -108,8 +108,8 @@ impl<R: Reader> Check<'_, R> {
         Ok(())
     }
 
-    /// The places that the launch reads: arrays, scalars of earlier launches, and what the launch before has stored in
-    /// an array whose elements this one replaces.
+    /// The places that the launch reads: arrays, scalars of earlier launches, and what the launch before has stored
+    /// in an array whose elements this one replaces.
     fn read(&self) -> impl Iterator<Item = Place> {
         let arrays =
             self.launch.arrays.iter().filter(|(_, access)| *access != Access::Write).map(|(p, _)| *p);
@@ -118,7 +118,7 @@ impl<R: Reader> Check<'_, R> {
         arrays.chain(self.launch.slots.iter().copied().filter(is_read)).chain(begun)
     }
 
-    /// Whether the launch before this one computes the same array, and is not instead of it.
+    /// Whether the launch before this one computes the same array, and is not an alternative to it.
     fn is_begun(&self, place: Place) -> bool {
         let is_own = |s: &Step| matches!(s, Step::Launch(l) if std::ptr::eq(l, self.launch));
         let Some(at) = self.plan.steps.iter().position(is_own) else { return false };

@@ -39,7 +39,7 @@ impl Context {
 static CONTEXTS: Table<Arc<Context>> = Table::new(Kind::Context, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
-/// What the program hands in for a context, in place of the system's.
+/// What the program provides for a context, in place of what the system provides.
 #[derive(Default)]
 pub(crate) struct Own {
     pub allocator: Option<Allocator>,
@@ -137,7 +137,7 @@ unsafe fn read(options: *const AgpuContextOptions) -> Result<AgpuContextOptions>
     Ok(read)
 }
 
-/// Reads the allocator and the runner that the program hands in.
+/// Reads the allocator and the runner that the program provides.
 fn own(options: &AgpuContextOptions) -> Result<Own> {
     let user = options.user;
     if options.memory_limit < 0 {

@@ -43,7 +43,7 @@ unsafe impl Sync for Code {}
 pub(crate) struct Blocks {
     kernels: CpuVariants,
     finish: Option<Kernel>,
-    /// As [`Variant`] counts them.
+    /// The variants, in the order in which [`Variant`] counts them.
     ready: [OnceLock<Block>; 4],
 }
 
@@ -53,7 +53,7 @@ impl Blocks {
         Blocks { kernels, finish, ready: [const { OnceLock::new() }; 4] }
     }
 
-    /// The kernel that has a variant, as in C: without outputs there is nothing to be in place.
+    /// The variant that a kernel runs for this one, as in C: without outputs, nothing can be in place.
     pub fn kernel(&self, variant: Variant) -> Option<&Kernel> {
         let v = &self.kernels;
         match variant {
@@ -82,7 +82,7 @@ impl Blocks {
 }
 
 impl Code {
-    /// Computes tiles; with `finish` everything that comes after them.
+    /// Computes tiles; if `finish`, everything that comes after them.
     ///
     /// # Safety
     /// Code and arguments belong together and stay valid during the call.

@@ -85,7 +85,7 @@ pub(crate) trait Device: Send + Sync {
 
 /// A point in the work of a stream.
 pub(crate) trait Event: Send + Sync {
-    /// Moves the event behind the work on a stream of its own context so far.
+    /// Moves the event to the end of the work that is queued on a stream of its own context.
     fn record(&self, stream: *mut c_void) -> Result<()>;
 
     /// Lets work that is queued later on a stream of `device` wait for the event. A CPU waits here.

@@ -182,7 +182,7 @@ fn until(
     Ok(())
 }
 
-/// Whether a launch runs instead of the steps behind it.
+/// Whether a launch runs instead of the steps after it.
 fn runs_instead(
     loaded: &Loaded,
     plan: &Plan,
@@ -196,7 +196,7 @@ fn runs_instead(
     Ok(is_wanted && loaded.code(l.kernel, launch::variant(plan, l, ws))?.is_some())
 }
 
-/// Iterations of at least so many turns fill in the arguments of their launches once.
+/// An iteration with at least this many turns fills in the arguments of its launches once.
 const MANY_TURNS: i64 = 6;
 
 /// Whether nothing but the launches themselves is to be done in each turn.

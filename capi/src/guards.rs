@@ -4,7 +4,7 @@ use crate::environment;
 use crate::log::log;
 use std::sync::OnceLock;
 
-/// Number of guard bytes on each side of an array on the CPU, and behind one on a GPU.
+/// The number of guard bytes on each side of an array on the CPU, and after one on a GPU.
 pub(crate) const GUARD: usize = 64;
 /// The value of a guard byte.
 pub(crate) const PATTERN: u8 = 0xfd;

@@ -27,7 +27,8 @@ struct Free {
     next: u32,
 }
 
-/// The tag of a table's handles. Each table has its own, so that the handle of another kind is no handle of it.
+/// The tag of a table's handles. Each table has its own tag, so that a handle of another kind is not taken for one of
+/// its handles.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Program = 0b0011,

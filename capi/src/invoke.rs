@@ -1,5 +1,5 @@
-//! `invoke`, which stands behind `agpu_invoke` (`package.rs`): checks a call, then runs it on the
-//! CPU or on a GPU. Everything is checked before anything is allocated, launched or written.
+//! `invoke`, which implements `agpu_invoke` (`package.rs`): checks a call, then runs it on the CPU or on a GPU.
+//! Everything is checked before anything is allocated, launched or written.
 
 use crate::abi::{AgpuArg, AgpuCall};
 use crate::arguments::{Args, bind};

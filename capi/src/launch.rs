@@ -53,7 +53,8 @@ impl Ready {
         };
         context.host.launches.add_one();
         if let Some(main) = self.main {
-            // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
+            // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay
+            // pinned.
             unsafe { pool::run(&context.host.workers, main, &args, self.tiles, self.work) }?;
         }
         if let Some(finish) = self.finish {
@@ -119,7 +120,8 @@ fn tell(plan: &Plan, launch: &Launch, tiles: i64, variant: Variant, ws: &Workspa
     }
 }
 
-/// The kernel's variant: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
+/// The kernel's variant: contiguous unless neighbours do not lie side by side or an array that it writes is one that
+/// it reads.
 pub(crate) fn variant(plan: &Plan, launch: &Launch, ws: &Workspace) -> Variant {
     let span = |array: usize| &ws.spans[place_of(plan, launch.arrays[array].0)];
     let is_dense = launch.flat.iter().all(|i| span(*i as usize).is_flat());

@@ -191,7 +191,7 @@ impl Loaded {
     }
 }
 
-/// Returns a new number, by which a device distinguishes what it holds of different modules.
+/// Returns a new number, by which a device distinguishes what it keeps for different modules.
 fn next_id() -> usize {
     static IDS: AtomicUsize = AtomicUsize::new(0);
     IDS.fetch_add(1, Ordering::Relaxed)

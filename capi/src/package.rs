@@ -203,7 +203,7 @@ unsafe fn staged(module: &AgpuModule, name: &str) -> Result<Vec<Block<'static>>>
     blocks(text, "func").map_err(|e| cannot(e.to_string()))
 }
 
-/// Returns what the texts of a function say, which are read and checked at its first call.
+/// Returns the contents of a function's texts, which are read and checked at its first call.
 #[inline]
 pub(crate) fn read<'l>(loaded: &Loaded, function: &'l Function) -> Result<&'l Read> {
     function.get_or_read(|text| read_text(loaded, function, text))

@@ -26,7 +26,7 @@ use std::thread::Thread;
 /// A launch of less work (number of elements times cost of an element) stays on the caller's
 /// thread, because waking workers would cost more than they save.
 const PARALLEL_WORK: i64 = 1 << 19;
-/// The least work of a chunk.
+/// The minimum work of a chunk.
 const CHUNK_WORK: i64 = 1 << 17;
 /// The number of chunks for each thread of a large launch. There are several, so that a thread that
 /// starts late finds something left.
@@ -270,7 +270,8 @@ impl Job {
     fn run(&self, c: i64) {
         let begin = c * self.chunk;
         let tiles = begin..(begin + self.chunk).min(self.tiles);
-        // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
+        // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the
+        // rest.
         let compute = || unsafe { compute(self.main, self.args, tiles, Some(self.look), self.flag) };
         match catch_unwind(AssertUnwindSafe(compute)) {
             Ok(done) => drop(self.skipped.fetch_or(!done, Ordering::Relaxed)),

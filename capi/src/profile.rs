@@ -18,7 +18,7 @@ pub(crate) struct Timed {
     pub seconds: f64,
 }
 
-/// The launches since the program asked, each with the device's times of beginning and end.
+/// The launches since the program asked for times, each with the device's times of its beginning and its end.
 pub(crate) struct Profile<T> {
     is_on: AtomicBool,
     launches: Mutex<Vec<(Names, [T; 2])>>,

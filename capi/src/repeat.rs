@@ -9,7 +9,7 @@ use arraygpu_compiler::plan::{Place, Plan, Repeat, Step, host};
 /// steps change nothing.
 pub(crate) fn count(plan: &Plan, r: &Repeat, ws: &Workspace) -> i64 {
     let count = ws.host[r.count.0 as usize].as_i64().max(0);
-    // a step that knows its number may leave a record, even if there are no elements, that others do not
+    // even without elements, a step that knows its number may leave a record that earlier steps do not leave
     let empty = r.turn.is_none() && r.states.iter().all(|s| ws.spans[place_of(plan, s.from)].is_empty());
     if empty { count.min(1) } else { count }
 }
@@ -20,16 +20,16 @@ pub(crate) fn chosen<'s>(r: &Repeat, steps: &'s [Step], count: i64) -> (&'s [Ste
     if count > 0 { (body, count) } else { (others, 1) }
 }
 
-/// Computes again what the launches of a step get by value and what follows from its number.
+/// Computes again the values that the launches of a step get by value, and those that depend on its number.
 pub(crate) fn advance(plan: &Plan, r: &Repeat, step: i64, ws: &mut Workspace) {
     if let Some(counter) = r.turn {
         host::advance(plan, counter, step, &mut ws.host);
     }
 }
 
-/// Assigns memory to `current` and `next` of each state for one of `count` turns. The first turn
-/// reads the initial state, the last turn writes the result, and each turn reads what the previous
-/// one wrote. Where each state is collected, every turn writes the next one.
+/// Assigns memory to `current` and `next` of each state for one of `count` turns. The first turn reads the initial
+/// state, the last turn writes the result, and each turn reads what the previous one wrote. If each state is
+/// collected, every turn writes the next one.
 pub(crate) fn bind(plan: &Plan, r: &Repeat, turn: i64, count: i64, spans: &mut [Span]) {
     for s in &r.states {
         let [from, to, spare, current, next] =
@@ -46,8 +46,8 @@ pub(crate) fn bind(plan: &Plan, r: &Repeat, turn: i64, count: i64, spans: &mut [
     }
 }
 
-/// Where the states of an iteration that a check ends are after a number of runs of its body. The first `between`
-/// runs write `to` last, as an iteration of that many runs does; those behind them go on in turn.
+/// The places of the states of an iteration that a check ends, after a number of runs of its body. The last of the
+/// first `between` runs writes `to`, as in an iteration of that many runs; later runs continue by turns.
 #[derive(Clone, Copy)]
 pub(crate) struct Until {
     /// The number of runs between two checks.

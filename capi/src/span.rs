@@ -5,7 +5,8 @@ use arraygpu_compiler::scalar::Ty;
 
 /// The largest number of dimensions of an array.
 pub(crate) const RANKS: usize = arraygpu_compiler::core::MAX_RANK;
-/// The largest number of axes of a view: structs are bytes, which are an axis behind those of the array.
+/// The maximum number of axes of a view: an array of structs is viewed as bytes, which are one more axis after its
+/// own.
 pub(crate) const AXES: usize = RANKS + 1;
 
 /// A view that was checked against its buffer: `base + i * stride + ...`, for all indices inside

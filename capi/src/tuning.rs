@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-/// The most bytes of a tuning file.
+/// The maximum bytes of a tuning file.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// A tuning file that was read.
@@ -54,7 +54,7 @@ fn read(path: &Path) -> std::result::Result<Source, String> {
     Ok(Source { path: path.into(), sections })
 }
 
-/// Reads a file that the program did not ask for by a call: what is wrong with it is noted.
+/// Reads a file that the program did not load by a call, and notes what is wrong with it.
 fn read_or_note(path: &Path) -> Option<Source> {
     read(path).map_err(|problem| note(&problem)).ok()
 }
@@ -76,12 +76,12 @@ type Known = (CString, usize, Option<Tuned>);
 pub(crate) struct Tuning {
     /// The texts from which its key is made; none if it was compiled in this process.
     texts: Option<[&'static str; 2]>,
-    /// Where a file beside the package's library may lie.
+    /// A path at which a file beside the package's library may be.
     places: Vec<PathBuf>,
     beside: OnceLock<Option<Source>>,
     /// The value of `CHANGES` at which no file was found at all.
     without: AtomicUsize,
-    /// Each device that was asked about.
+    /// The devices about which calls have asked.
     known: Mutex<Vec<Known>>,
 }
 
@@ -96,7 +96,7 @@ impl Tuning {
         Tuning { texts: Some(texts), places, ..Tuning::default() }
     }
 
-    /// Returns what was measured for a package on a device, if anything.
+    /// Returns what was measured for a package on a device, if anything was.
     #[inline]
     pub fn on(&self, package: &str, images: &Images, device: &CStr) -> Option<Tuned> {
         let now = CHANGES.load(Ordering::Acquire);
@@ -178,7 +178,7 @@ fn library(module: &AgpuModule) -> Option<PathBuf> {
     }
     // SAFETY: the name is a C string that stays as long as the object.
     let name = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes()));
-    // of a program, the name is what it was called by, which may be looked for in PATH
+    // for a program, this is the name by which it was called, which may have been looked up in PATH
     let is_program = std::env::args_os().next().is_some_and(|called| called.as_os_str() == name.as_os_str());
     if is_program { std::env::current_exe().ok() } else { std::path::absolute(name).ok() }
 }

@@ -77,7 +77,7 @@ pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) ->
     let Some(count) = count(shape) else {
         fail!(OUT_OF_BOUNDS, "the view has {} elements, more than can be counted", extents(shape));
     };
-    // Bytes behind the last whole element hold none.
+    // Bytes after the last whole element hold no element.
     let held = if span.ty == buffer.ty { buffer.count } else { buffer.count / span.ty.size() as i64 };
     let is_inside = if count == 0 {
         (0..=held).contains(&offset)

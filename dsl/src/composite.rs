@@ -40,8 +40,8 @@ pub(crate) fn joined(
     composite(at, which, [srcs, init, more].concat(), Some(operator), &types)
 }
 
-/// The arrays of a composite whose operator joins two items: of the items' arrays, which it keeps the shapes of, of the
-/// initial value, and of what else it takes.
+/// The arrays of a composite whose operator joins two items: of the items' arrays, which it keeps the shapes of, of
+/// the initial value, and of what else it takes.
 pub(crate) fn joined_items<T: Item, A: Results>(
     at: Place,
     which: Composite,

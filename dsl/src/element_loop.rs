@@ -107,8 +107,8 @@ pub fn loop_while_at_most<S: LoopState>(
     limited(at, "loop_while_at_most", limit.scalar_at(at), init, condition, step)
 }
 
-/// A loop that leaves an error record if it takes more steps than its limit. It makes one step more to know, but of the
-/// greatest limit, which no loop exceeds.
+/// A loop that leaves an error record if it takes more steps than its limit. It makes one step more to know, but of
+/// the greatest limit, which no loop exceeds.
 fn limited<S: LoopState>(
     at: Place,
     construct: &'static str,

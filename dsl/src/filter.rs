@@ -109,8 +109,8 @@ fn lengths(at: Place, (begins, count): (VExp<i64>, SExp<i64>), end: Vec<NodeRef>
 }
 
 impl<T: Elem> VExp<T> {
-    /// The first element of each run of equal ones. As by `==`, -0 equals 0 and no NaN equals another one, so that each
-    /// is a run of its own. It stands outside of closures.
+    /// The first element of each run of equal ones. As by `==`, -0 equals 0 and no NaN equals another one, so that
+    /// each is a run of its own. It stands outside of closures.
     ///
     /// Cost: that of [`VExp::filter`].
     ///
@@ -124,8 +124,8 @@ impl<T: Elem> VExp<T> {
         kept(Location::caller(), Composite::Unique, &[], self)
     }
 
-    /// The first element of each run of equal ones, as [`VExp::unique`] finds them, and how many elements each run has:
-    /// the run-length encoding of the vector. It stands outside of closures.
+    /// The first element of each run of equal ones, as [`VExp::unique`] finds them, and how many elements each run
+    /// has: the run-length encoding of the vector. It stands outside of closures.
     ///
     /// Cost: that of [`VExp::filter`].
     ///

@@ -43,15 +43,15 @@
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
 //! `local_array.rs` small arrays of an element, `axis.rs` and `reduce.rs` those of arrays of every rank,
 //! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters, `filtered.rs` what they keep, `keyed.rs` reductions of
-//! runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` and `tuple_lines.rs` the same of
-//! tuples, `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
-//! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`, `matrix.rs`,
-//! `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` and `complex_lines.rs` complex numbers,
-//! `update.rs` arrays with a part replaced, `iterate.rs` and `iterate_forms.rs` repeated steps, `stage.rs` values
-//! that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples and functions. `lower/` turns nodes into
-//! core IR, `package.rs` collects functions, `cli.rs` is the command line, `eval.rs` and `values.rs` run a function
-//! inside of a test, and `mistakes.rs` has the messages for what newcomers write. The project's type-level code is
-//! all in this crate; what leaves it is plain data.
+//! runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` and
+//! `tuple_lines.rs` the same of tuples, `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and
+//! `widths.rs` what stencils take and give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of
+//! these, `vector.rs`, `matrix.rs`, `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats,
+//! `complex.rs` and `complex_lines.rs` complex numbers, `update.rs` arrays with a part replaced, `iterate.rs` and
+//! `iterate_forms.rs` repeated steps, `stage.rs` values that are embedded as constants, `results.rs` and
+//! `kernel_fn.rs` tuples and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs`
+//! is the command line, `eval.rs` and `values.rs` run a function inside of a test, and `mistakes.rs` has the messages
+//! for what newcomers write. The project's type-level code is all in this crate; what leaves it is plain data.
 
 mod array;
 mod axis;

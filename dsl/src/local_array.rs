@@ -15,8 +15,8 @@ use std::panic::Location;
 pub trait LocalArray<S: Scalars>: Sized {
     /// The element at an index. An index outside of the array gives 0 (or false), and leaves an error record.
     ///
-    /// Cost: the elements are registers, of which one is selected: an operation for each element of the array and each
-    /// component that a result needs. For longer tables an array of the function is better, `table.at(i)`.
+    /// Cost: the elements are registers, of which one is selected: an operation for each element of the array and
+    /// each component that a result needs. For longer tables an array of the function is better, `table.at(i)`.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -1,4 +1,5 @@
-//! Scans of vectors, and of the rows, columns and planes of arrays: the partial results of reductions (semantics 5.18).
+//! Scans of vectors, and of the rows, columns and planes of arrays: the partial results of reductions (semantics
+//! 5.18).
 
 use crate::composite;
 use crate::handle::{MExp, SExp, TExp, VExp};
@@ -71,11 +72,11 @@ macro_rules! scans {
             $(#[$own])*
             /// A scan stands outside of closures.
             ///
-            /// Cost: twelve launches. One reads the array for the totals of chunks of 4 elements, which are stored; six
-            /// join those of larger parts, and four what stands before parts, of which the last one stores as many
-            /// values as there are chunks; the last launch reads the array and these, and stores the result. An array
-            /// that is computed is computed twice, or stored first where that costs more. Maps and reductions behind it
-            /// share the last launch, but behind a scan of planes, which is stored.
+            /// Cost: twelve launches. One reads the array for the totals of chunks of 4 elements, which are stored;
+            /// six join those of larger parts, and four what stands before parts, of which the last one stores as
+            /// many values as there are chunks; the last launch reads the array and these, and stores the result. An
+            /// array that is computed is computed twice, or stored first where that costs more. Maps and reductions
+            /// behind it share the last launch, but behind a scan of planes, which is stored.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -48,8 +48,8 @@ impl<T: Item> VExp<T> {
         composite::joined_items(at, Composite::SegmentedReduce, (self, init), &[offsets.node()], f)
     }
 
-    /// The partial results of each segment of the vector by itself: [`VExp::scan`] of it, to the bit. The segments are
-    /// those of [`VExp::segmented_reduce`]; an element in none of them is `init`. `f` must be associative up to
+    /// The partial results of each segment of the vector by itself: [`VExp::scan`] of it, to the bit. The segments
+    /// are those of [`VExp::segmented_reduce`]; an element in none of them is `init`. `f` must be associative up to
     /// rounding. An offset below 0 or the one before it, or past the end, leaves an error record.
     ///
     /// Cost: that of [`MExp::scan_rows`](crate::MExp::scan_rows), and three launches before it: one checks the

@@ -55,8 +55,8 @@ fn normalise(at: Place, src: NodeRef) -> NodeRef {
     in_wide(at, src, |x| node::binary(at, BinaryOp::Div, x, norm(at, x)))
 }
 
-/// What `f` makes of each part of an array, of each combination of indices of these axes: an array of the numbers, and
-/// one of the shape of `x`, in which each stands where its part does.
+/// What `f` makes of each part of an array, of each combination of indices of these axes: an array of the numbers,
+/// and one of the shape of `x`, in which each stands where its part does.
 fn of_parts(
     at: Place,
     construct: &'static str,

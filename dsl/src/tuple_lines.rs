@@ -88,8 +88,8 @@ macro_rules! scans {
     )* };
 }
 
-/// Reductions and scans of tuples along rows, columns and planes of several arrays. Tuples have up to 12 components and
-/// may be nested.
+/// Reductions and scans of tuples along rows, columns and planes of several arrays. Tuples have up to 12 components
+/// and may be nested.
 pub trait TupleLines: Sized {
     /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row; of arrays of
     /// three dimensions of each row of each plane: matrices with one row for each plane.
@@ -144,7 +144,8 @@ pub trait TupleLines: Sized {
         of_nodes(&over_parts(at, "reduce_cols", Self::Rank::COLS, &arrays_of(self), line))
     }
 
-    /// [`TupleReductions::reduce`] of each plane of arrays of three dimensions: vectors with one element for each plane.
+    /// [`TupleReductions::reduce`] of each plane of arrays of three dimensions: vectors with one element for each
+    /// plane.
     ///
     /// Cost: a segmented reduction: one evaluation of each element.
     ///
@@ -175,8 +176,8 @@ pub trait TupleLines: Sized {
         scan_cols_exclusive ScanColsExclusive "column, without the element itself,";
     }
 
-    /// The partial results of each plane of arrays of three dimensions, the sequence of its elements row by row, of the
-    /// tuples of the elements: an array for each component.
+    /// The partial results of each plane of arrays of three dimensions, the sequence of its elements row by row, of
+    /// the tuples of the elements: an array for each component.
     ///
     /// Cost: that of [`TupleLines::scan_rows`].
     ///

@@ -138,8 +138,8 @@ fn sixteen_states() {
     assert_eq!(found, [vector(&sums)]);
 }
 
-/// What a loop needs from outside has its rare arm, too, where the code around the loop is a fast path without it: the
-/// large argument of `exp` is seen by no test of `sin`'s.
+/// What a loop needs from outside has its rare arm, too, where the code around the loop is a fast path without it:
+/// the large argument of `exp` is seen by no test of `sin`'s.
 #[test]
 fn rare_arguments_of_loops() {
     let numbers = |n: usize, large: usize| {

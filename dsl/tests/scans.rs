@@ -194,8 +194,8 @@ fn operators_that_look_like_sums() {
     }
 }
 
-/// More tiles than a group has, on a simulated GPU: maps of u32 compose exactly, so that a loop gives every bit. Longer
-/// ones run on CPUs (`tests/long_scans.rs`).
+/// More tiles than a group has, on a simulated GPU: maps of u32 compose exactly, so that a loop gives every bit.
+/// Longer ones run on CPUs (`tests/long_scans.rs`).
 #[test]
 fn groups_go_on_where_the_group_before_ends() {
     let f = |x: VExp<u32>| {

@@ -9,8 +9,8 @@ const SEEDS: std::ops::Range<u64> = 1_000_000..2_000_000;
 /// What stands before the seeds in the file.
 const HEADING: &str = "\nSeeds whose programs reach all of it\n\n";
 
-/// The programs of the seeds that the file names reach its table. `BLESS=1` adds seeds to them for the cells that they
-/// do not reach; without a file it looks for few that reach all, among a million.
+/// The programs of the seeds that the file names reach its table. `BLESS=1` adds seeds to them for the cells that
+/// they do not reach; without a file it looks for few that reach all, among a million.
 #[test]
 fn the_table_is_as_written_and_no_legal_cell_is_empty() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("coverage.txt");

@@ -47,8 +47,8 @@ fn size(f: &Function) -> (usize, usize) {
 }
 
 /// Another run of all passes changes nothing; for one program in thirty it may find less to do, as where guards of
-/// quotients of host scalars were written in two ways. For one in twenty it may store more, because elementary functions
-/// that were written out count as their operations, or say a shape rule of a step again, in other words.
+/// quotients of host scalars were written in two ways. For one in twenty it may store more, because elementary
+/// functions that were written out count as their operations, or say a shape rule of a step again, in other words.
 #[test]
 fn passes_are_idempotent() {
     let (mut compared, mut smaller, mut larger) = (0, 0, 0);

@@ -1,6 +1,6 @@
 //! What `arraygpu-opt` does, without IO: core IR or kernel IR as text in, any later stage out. The file tests
-//! (`compiler/tests/files`, `kernels`, `strategies`) run it in-process. It is a crate of its own so that the compiler, which is
-//! part of the runtime, has no parser of command lines.
+//! (`compiler/tests/files`, `kernels`, `strategies`) run it in-process. It is a crate of its own so that the
+//! compiler, which is part of the runtime, has no parser of command lines.
 
 mod arguments;
 mod core_text;

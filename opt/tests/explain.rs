@@ -1,4 +1,5 @@
-//! `--explain` with sizes and a bandwidth, as JSON, and what is wrong with its options. The texts are in `files/` and with the generators of the examples.
+//! `--explain` with sizes and a bandwidth, as JSON, and what is wrong with its options. The texts are in `files/` and
+//! with the generators of the examples.
 
 use arraygpu_opt::{Arguments, run};
 use serde_json::Value;

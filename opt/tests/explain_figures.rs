@@ -1,4 +1,5 @@
-//! The figures of `--explain`: least bytes, parts of arrays, operations beside the program's own, what storing an array would save, and a line a launch.
+//! The figures of `--explain`: least bytes, parts of arrays, operations beside the program's own, what storing an
+//! array would save, and a line a launch.
 
 use arraygpu_opt::{Arguments, run};
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! File tests: core IR or kernel IR in, the expectation inside the file.
 //!
-//! A file in `files`, `compiled` and `strategies` of `compiler/tests` is core IR, one in `kernels` is kernel IR, with directives in comments:
+//! A file in `files`, `compiled` and `strategies` of `compiler/tests` is core IR, one in `kernels` is kernel IR, with
+//! directives in comments:
 //!
 //! ```text
 //! ; run: --emit fused            options of arraygpu-opt; its output (or error) must be the `;>` lines at the end of the file
@@ -12,7 +13,8 @@
 //!                                minima, maxima or choices of integers (`clamped`), and that have total reads or records (`tested`)
 //! ```
 //!
-//! `BLESS=1 cargo test -p arraygpu-opt --test files` writes the `;>` lines anew; read the difference before you commit it.
+//! `BLESS=1 cargo test -p arraygpu-opt --test files` writes the `;>` lines anew; read the difference before you
+//! commit it.
 
 use arraygpu_compiler::kernel::{Expr, Stmt};
 use arraygpu_compiler::plan::Step;

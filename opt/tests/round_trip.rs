@@ -1,4 +1,5 @@
-//! The text that `--emit kernel` prints parses back to the same kernel, for every kernel of the file tests on both targets.
+//! The text that `--emit kernel` prints parses back to the same kernel, for every kernel of the file tests on both
+//! targets.
 
 use arraygpu_opt::{Arguments, run};
 use std::path::Path;

@@ -15,8 +15,8 @@ use clap::Parser;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Measures the variants of a package's kernels on this machine's GPU, and writes a file by which libarraygpu runs the
-/// fastest ones. No bit of a result changes.
+/// Measures the variants of a package's kernels on this machine's GPU, and writes a file by which libarraygpu runs
+/// the fastest ones. No bit of a result changes.
 #[derive(Parser, Debug)]
 #[command(name = "arraygpu-tune", version, after_help = HELP)]
 pub struct Arguments {

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 /// How much faster than the launch policy's choice a variant has to be, so that a file names it.
 pub const LEAST_GAIN: f64 = 1.02;
-/// A variant with which all launches of the first call together take so many times as long as with the policy's, and so
-/// many seconds more, is not measured.
+/// A variant with which all launches of the first call together take so many times as long as with the policy's, and
+/// so many seconds more, is not measured.
 const HOPELESS: f64 = 3.0;
 const SHORT: f64 = 20e-6;
 
@@ -193,8 +193,8 @@ impl Tuner<'_> {
         Ok(found)
     }
 
-    /// Measures what can run for one kernel and one class of sizes, given what was chosen before. The policy's choice is
-    /// `forced` by a line, too, if it is one variant: the host finds a variant of a line sooner than one without.
+    /// Measures what can run for one kernel and one class of sizes, given what was chosen before. The policy's choice
+    /// is `forced` by a line, too, if it is one variant: the host finds a variant of a line sooner than one without.
     fn spot(
         &self,
         call: &Call,

@@ -1,5 +1,5 @@
-//! `arraygpu-tune` from end to end, on the fake driver of capi's tests: each launch takes it eight milliseconds of the
-//! host's time, so a product by two launches is slower than by one.
+//! `arraygpu-tune` from end to end, on the fake driver of capi's tests: each launch takes it eight milliseconds of
+//! the host's time, so a product by two launches is slower than by one.
 
 mod common;
 

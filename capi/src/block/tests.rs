@@ -7,8 +7,7 @@ use arraygpu_compiler::scalar::{
     BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary,
 };
 
-/// The number of elements: no multiple of a vector width, and long enough for a vector loop and its
-/// remainder.
+/// The number of elements: not a multiple of a vector width, and long enough for a vector loop and its remainder.
 const COUNT: usize = 203;
 
 fn levels() -> Vec<Level> {

@@ -14,6 +14,6 @@ pub(super) struct Call<'a> {
     pub gpu: &'a Arc<Gpu>,
     pub stream: &'a Stream,
     pub capturing: bool,
-    /// What was measured of the package on this device, as it was known when the call began.
+    /// What was measured for the package on this device, as it was known when the call began.
     pub tuned: Option<Tuned>,
 }

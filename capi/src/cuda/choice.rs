@@ -13,8 +13,8 @@ use arraygpu_compiler::plan::policy::{Layout, Scratch, Space};
 use arraygpu_compiler::plan::tuning::Choice;
 
 impl Call<'_> {
-    /// Decides one launch, of whose variants `number` runs: appends its kernels, with their code loaded, to
-    /// `kernels`, and returns the scratch that they share.
+    /// Decides one launch, which runs variant `number`: appends its kernels, with their code loaded, to `kernels`,
+    /// and returns the scratch that they share.
     pub(super) fn decide(
         &self,
         l: &Launch,
@@ -38,12 +38,12 @@ impl Call<'_> {
         Ok(decision.scratch)
     }
 
-    /// Whether a tuning file says anything of a launch's kernel.
+    /// Whether a tuning file has choices for a launch's kernel.
     pub(super) fn is_tuned(&self, l: &Launch) -> bool {
         self.tuned.as_ref().and_then(|tuned| tuned.get(l.kernel as usize)).is_some_and(|c| !c.is_empty())
     }
 
-    /// Returns what a tuning file says of a launch.
+    /// Returns the choice of a tuning file for a launch.
     pub(super) fn measured(&self, l: &Launch, space: &Space) -> Option<&Choice> {
         self.tuned.as_ref()?.get(l.kernel as usize)?.of(space)
     }
@@ -59,8 +59,8 @@ impl Call<'_> {
         Ok(kernel.choose(space, each, device, array, || writes_an_input(l, ws), preferred))
     }
 
-    /// Returns the variant that runs. Of those that make several steps of
-    /// an iteration, only a variant that makes that many counts.
+    /// Returns the variant that runs. A variant that makes several steps of an iteration is considered only if it
+    /// makes exactly that many.
     pub(super) fn variant(
         &self,
         l: &Launch,

@@ -61,9 +61,8 @@ impl Gpu {
     }
 }
 
-/// Unloads a package's code from all contexts, after the work that is queued, but not where a graph
-/// holds a call of it. The package is gone and its number is never reused, so no thread looks for its
-/// functions any more.
+/// Unloads a package's code from all contexts, after the work that is queued, except where a graph holds a call of
+/// it. The package is gone and its number is never reused, so no thread looks for its functions any more.
 pub(crate) fn forget(package: usize) {
     let contexts: Vec<_> = lock(&CONTEXTS).iter().filter_map(Weak::upgrade).collect();
     for gpu in contexts {
@@ -132,7 +131,7 @@ impl Gpu {
         Ok(function)
     }
 
-    /// Allows launches of a function to ask for so many bytes of shared memory, which is more than the default.
+    /// Allows launches of a function to ask for this many bytes of shared memory, which is more than the default.
     fn allow_shared(&self, function: CUfunction, bytes: u32) -> Result<()> {
         if bytes == 0 {
             return Ok(());

@@ -19,7 +19,7 @@ enum Op {
     Copy,
     /// Writes one value.
     Fill,
-    /// Copies bytes, of which any but 0 becomes 1.
+    /// Copies bytes; any byte except 0 becomes 1.
     Bool,
     /// Exchanges words for 0, and raises the target to their old values.
     Take,
@@ -316,7 +316,7 @@ pub(super) fn on_device(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> R
     gpu.check(code, format_args!("copying {bytes} bytes on the device"))
 }
 
-/// Copies bytes, of which any but 0 becomes 1.
+/// Copies bytes; any byte except 0 becomes 1.
 pub(super) fn normalise(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> Result<()> {
     each(gpu, stream, Op::Bool, to, from)
 }

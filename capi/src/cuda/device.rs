@@ -28,7 +28,7 @@ impl Device {
         format!("CUDA device {} ({}, sm_{major}{minor})", self.ordinal, self.name.to_string_lossy())
     }
 
-    /// Returns what the launch policy asks.
+    /// Returns the device as the launch policy knows it.
     #[inline]
     pub(super) fn policy(&self) -> policy::Device {
         let (major, minor) = self.capability;

@@ -305,7 +305,7 @@ impl Call<'_> {
         }
         let unmarked = self.stream.is_own() || self.capturing;
         let marked = if unmarked { Ok(()) } else { self.gpu.mark(self.stream) };
-        // a wait that reads the call's records waits for the mark, so this comes behind it
+        // a wait that reads the call's records waits for the mark, so this must come after it
         if self.entry.sites > 0 {
             self.gpu.called(self.stream, self.entry);
         }
@@ -334,7 +334,7 @@ impl Gpu {
         }
         let done = self.synchronize_stream(stream);
         if done.is_err() && !stream.is_own() {
-            // freeing the context waits for the mark, and what reads the records is queued behind the last one
+            // freeing the context waits for the mark, and the reading of records is queued after the last mark
             let _ = self.mark(stream);
         }
         done?;

@@ -26,7 +26,7 @@ pub(crate) struct Frame {
     pub lacks_variant: Cell<bool>,
 }
 
-/// What is decided of a call, in the order in which it is queued.
+/// The decisions for a call, in the order in which they are queued.
 #[derive(Default)]
 pub(super) struct Decided {
     pub(super) steps: Vec<Prepared>,
@@ -40,7 +40,7 @@ impl Decided {
         (self.steps.len(), self.kernels.len())
     }
 
-    /// Forgets what was decided after there were so many steps and kernels.
+    /// Forgets all decisions after this many steps and kernels.
     pub(super) fn truncate(&mut self, (steps, kernels): (usize, usize)) {
         self.steps.truncate(steps);
         self.kernels.truncate(kernels);
@@ -52,7 +52,7 @@ impl Decided {
 pub(super) enum Prepared {
     /// A launch: the range of its kernels in [`Decided::kernels`], and the scratch that they share.
     Launch { kernels: (usize, usize), scratch: Scratch },
-    /// Whether a launch runs instead of the steps behind it.
+    /// Whether a launch runs instead of the steps after it.
     Instead(bool),
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Images {
     /// The sources of the variants if the program was compiled in this process. Code is made when a
     /// variant is first launched.
     sources: Vec<Source>,
-    /// What their code may take.
+    /// The limits of what compiling them may take.
     allowed: Option<Arc<Code>>,
 }
 
@@ -92,14 +92,14 @@ pub(crate) struct Image {
 /// The code of one variant in a package, which stays loaded while a call runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Stored {
-    /// As of [`Image`].
+    /// The architecture, as in [`Image`].
     pub arch: i32,
     text: Text,
-    /// The text with which this one was compressed.
+    /// The text for which this one is compressed as a difference.
     base: Option<Text>,
 }
 
-/// Bytes in a package.
+/// Where bytes of a package lie.
 #[derive(Clone, Copy)]
 struct Text {
     data: *const c_void,

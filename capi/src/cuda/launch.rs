@@ -46,7 +46,7 @@ pub(super) struct Needs {
 pub(super) const DIFFERENT_TURNS: usize = 3;
 
 /// The number of turns after which addresses have the same alignment as before, if every turn writes memory of its
-/// own: a multiple of every size of elements comes back to 16 bytes.
+/// own: after so many, elements of any size are aligned to 16 bytes again.
 const MANY_DIFFERENT_TURNS: i64 = 17;
 
 /// How an iteration runs.
@@ -138,7 +138,7 @@ impl Call<'_> {
                     self.foresee(&until, ws, needs, decided)?;
                 }
                 Step::Repeat(r) if r.each => {
-                    // their turns are decided when they come; here what they need
+                    // the turns of these are decided one by one later; here only the memory that they need
                     let before = decided.len();
                     let most = ws.host[r.count.0 as usize].as_i64().max(0);
                     let [_, body, _] = r.parts(&steps[at..]);
@@ -162,7 +162,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Decides a launch, of whose variants `number` runs.
+    /// Decides a launch, which runs variant `number`.
     fn decide_one(
         &self,
         l: &Launch,
@@ -180,7 +180,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Decides steps behind all others, and returns the number of the first one.
+    /// Decides further steps, after all others, and returns the number of the first one.
     pub(super) fn decide_now(&self, steps: &[Step], ws: &mut Workspace) -> Result<usize> {
         let mut decided = std::mem::take(&mut ws.frame.decided);
         let first = decided.steps.len();
@@ -189,7 +189,7 @@ impl Call<'_> {
         done.map(|()| first)
     }
 
-    /// Returns the number of the variant of a launch that runs instead of the steps behind it, if one does.
+    /// Returns the number of the variant of a launch that runs instead of the steps after it, if one does.
     fn instead(&self, l: &Launch, ws: &Workspace) -> Result<Option<usize>> {
         let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
@@ -212,9 +212,9 @@ impl Call<'_> {
         Ok(Turns { body, count: runs(each), each, steps: steps_wanted })
     }
 
-    /// Returns how many steps each run of a body makes, of so many that follow one another: several if a variant that
-    /// can fits all runs. `bind` assigns memory for a run, given the steps of each, and returns whether there is such
-    /// a run.
+    /// Returns how many steps each run of a body makes, of `steps` that follow one another: several, if a variant
+    /// that makes several fits all runs. `bind` assigns memory for a run, given the steps of each, and returns
+    /// whether there is such a run.
     pub(super) fn steps_at_once(
         &self,
         body: &[Step],

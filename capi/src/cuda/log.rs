@@ -24,7 +24,7 @@ impl Log {
         (2, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }
 
-    /// Returns what was written, in a form to be appended to a message, or "" for nothing.
+    /// Returns the log's text in a form that can be appended to a message, or "" if it is empty.
     pub fn says(&self) -> String {
         // the driver never writes the last byte, so there is always a NUL
         let end = self.text.iter().position(|c| *c == 0).unwrap_or(0);

@@ -266,7 +266,7 @@ impl Drop for Allocation {
     }
 }
 
-/// Writes the guard behind an allocation, on the stream before all other work on it.
+/// Writes the guard bytes after an allocation, on the stream, before all other work on it.
 pub(super) fn guard(gpu: &Gpu, stream: &Stream, made: &Allocation) -> Result<()> {
     let Some(guard) = made.guard() else { return Ok(()) };
     // SAFETY: the bytes are those of the allocation.

@@ -1,4 +1,4 @@
-//! The times of launches on a GPU: an event before each launch and one behind it.
+//! The times of launches on a GPU: there is an event before each launch and one after it.
 
 use super::gpu::{Gpu, Uncaptured};
 use super::stamp::Stamp;

@@ -1,9 +1,9 @@
 //! Error records of calls on a stream: words in device memory that kernels raise, read when the
 //! host waits for the stream anyway.
 //!
-//! Each function with sites has words of its own on each stream. When its package is gone, another function gets them,
-//! unless a captured graph holds their address. If several calls of one function come before a wait, the
-//! lowest element of all calls is reported.
+//! Each function with sites has words of its own on each stream. When its package is gone, another function gets
+//! them, unless a captured graph holds their address. If several calls of one function come before a wait, the lowest
+//! element of all calls is reported.
 //!
 //! A kernel reads the words: it exchanges each for 0, so whatever is raised meanwhile, by other
 //! threads' calls or by a graph, is found by this reading or the next one. A function stays pending

@@ -1,4 +1,4 @@
-//! A table as [`Table`], whose values may be removed: what is kept for a package goes with it.
+//! A table like [`Table`] whose values may be removed: those that are kept for a package go when it goes.
 
 use super::table::Table;
 use std::marker::PhantomData;

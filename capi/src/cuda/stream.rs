@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The value of CU_STREAM_PER_THREAD.
 const PER_THREAD: usize = 2;
-/// The number of a stream that has none, or that the driver cannot be asked for.
+/// The number of a stream for which the driver gives none, or about which it cannot be asked.
 const UNKNOWN: u64 = 0;
 
 /// A call that queues its work.
@@ -94,8 +94,8 @@ impl Stream {
         }
     }
 
-    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after another, and those of
-    /// a launch are queued under `scratch_launches`.
+    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after another, and those
+    /// of a launch are queued under `scratch_launches`.
     pub fn scratch(&self, gpu: &Gpu, bytes: u64) -> Result<CUdeviceptr> {
         grown(gpu, &mut lock(&self.shared).scratch, bytes, 64 << 10)
     }
@@ -170,8 +170,8 @@ impl Gpu {
                 "call.stream is CU_STREAM_PER_THREAD, which this driver does not tell apart"
             );
         }
-        // a stream that is being captured is asked nothing else: the driver does not document that
-        // it allows that
+        // the driver is asked nothing else about a stream that is being captured, because it does not document that
+        // this is allowed
         let id = if capturing && !per_thread { UNKNOWN } else { self.stream_id(raw)? };
         let same = |s: &&Stream| s.raw == raw && (!per_thread || s.id.load(Ordering::Relaxed) == id);
         let stream = match self.streams.iter().find(same) {

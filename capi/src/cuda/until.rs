@@ -1,11 +1,11 @@
 //! Iterations that a check ends. The device decides: every launch of a check and of a step first reads the number
 //! that the check writes, the guard, and does nothing if that is not negative. So the host queues steps and checks
-//! ahead, and reads numbers only to stop queueing. What the launches behind the end would have written is as it was,
-//! and they leave no records and no counts. The number says which of the buffers of each state has the result.
+//! ahead, and reads numbers only to stop queueing. Launches after the end change nothing, and leave no records and no
+//! counts. The number says which of the buffers of each state has the result.
 //!
-//! The host reads the number of every check at first. Each time that it finds that the device has done all that was
+//! At first the host reads the number of every check. Each time it finds that the device has done all that was
 //! queued, it doubles the number of checks between two reads, up to 16. So an iteration that ends soon queues few
-//! launches behind its end, and one of many quick steps costs one read for 16 checks.
+//! launches after its end, and one with many quick steps needs one read for 16 checks.
 
 use super::call::Call;
 use super::event::Event;
@@ -22,7 +22,7 @@ use crate::{guards, interrupt};
 use arraygpu_compiler::plan::{Check, Repeat, Step};
 use cudarc::driver::sys::CUdeviceptr;
 
-/// The most checks of which the host reads one number.
+/// The maximum number of checks of which the host reads one number.
 const MOST_CHECKS: u32 = 16;
 
 /// The number of reads that may be queued at once.
@@ -37,7 +37,7 @@ pub(super) struct Plan<'s> {
     check: Check,
     /// The check, the body, and the copies.
     parts: [&'s [Step]; 3],
-    /// The most steps.
+    /// The maximum number of steps.
     most: i64,
     /// The steps of one run of the body.
     each: i64,
@@ -58,7 +58,7 @@ impl Plan<'_> {
 }
 
 impl Call<'_> {
-    /// Returns how an iteration that a check ends runs. `steps` are the steps behind it.
+    /// Returns how an iteration that a check ends runs. `steps` are the steps after it.
     pub(super) fn until<'s>(
         &self,
         r: &'s Repeat,
@@ -189,8 +189,8 @@ impl Call<'_> {
     }
 }
 
-/// Whether a step may be queued before it is known whether the iteration has ended: it does not wait for the
-/// device, and does nothing behind the end.
+/// Whether a step may be queued before it is known whether the iteration has ended: it must not wait for the device,
+/// and must do nothing after the end.
 fn may_be_ahead(step: &Step) -> bool {
     match step {
         Step::Repeat(r) => r.check.is_none(),

@@ -1,11 +1,11 @@
-//! A package's state word: null, or the address of what the first caller made of the package. There
-//! is no lock, because a package holds only the word: two threads may make the value at the same
-//! time, and one of them discards its own.
+//! A package's state word: null, or the address of the value that the first caller made for the package. There is no
+//! lock, because a package holds only the word: two threads may make the value at the same time, and one of them
+//! discards its own.
 
 use crate::sync::{AtomicPtr, Ordering};
 use std::ptr::null_mut;
 
-/// Returns what the word points at, and makes it first if the word is null.
+/// Returns the value to which the word points, and makes it first if the word is null.
 pub(crate) fn get_or_make<T, E>(
     state: &AtomicPtr<T>,
     make: impl FnOnce() -> Result<T, E>,

@@ -13,7 +13,7 @@ pub(super) fn within<T>(compile: impl FnOnce() -> arraygpu_compiler::Result<T>) 
     budget::within(allowed(), compile).map_err(refused)
 }
 
-/// Returns what the code of a function may take, which is written when calls need it.
+/// Returns the limits of what writing the code of a function may take. The code is written when calls need it.
 pub(super) fn code_of(function: &Function) -> Code {
     Code::within(allowed(), function.loc.clone())
 }

@@ -77,7 +77,7 @@ impl Builder {
         self.loc.clone()
     }
 
-    /// Takes over what the function of a step allows GPUs to do: it holds for the whole program.
+    /// Takes over what the function of a step allows GPUs to do, because the permission holds for the whole program.
     pub fn allow_as(&mut self, step: &Builder) {
         self.fast |= step.fast;
         self.tensor_cores |= step.tensor_cores;

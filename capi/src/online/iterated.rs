@@ -1,5 +1,5 @@
-//! The C functions that add iterations (docs/semantics.md 5.11). A step is a function of its own, so it has a builder
-//! of its own, which knows what it was begun for.
+//! The C functions that add iterations (docs/semantics.md 5.11). A step is a separate function, so it has a builder
+//! of its own, which remembers for which iteration it was begun.
 
 use super::begun::Begun;
 use super::builder::{BUILDERS, Builder, with};
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn agpu_builder_iterate(
             function.name = format!("{}__{kind}{before}", b.function().function.name);
             b.function().function.steps.push(Arc::new(function));
         }
-        // behind the states is the number of steps, whose place is the last argument
+        // the value after the states is the number of steps, whose place is the last argument
         let number = matches!(form, Form::Until(_)).then_some(args.len() - 1);
         let value = |which: usize| {
             let (step, which, args) = (before as u32, which as u32, args.clone());

@@ -1,4 +1,4 @@
-//! The C functions that add nodes to a builder, by what they build.
+//! The C functions that add nodes to a builder, ordered by the nodes that they add.
 
 use super::builder::{Builder, make, variables_of};
 use super::nodes::{axis, construct, elementwise, summed};

@@ -1,5 +1,5 @@
-//! One call with the values of the reference interpreter, for Rust programs: a function is compiled for this machine's
-//! device, its arguments are copied there, and its results back.
+//! One call with the values of the reference interpreter, for Rust programs: a function is compiled for this
+//! machine's device, its arguments are copied there, and its results back.
 
 use super::cache;
 use crate::abi::AgpuArgKind::{AgpuArgResultNew, AgpuArgResultScalar, AgpuArgScalar, AgpuArgView};

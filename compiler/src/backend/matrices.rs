@@ -2,7 +2,8 @@
 
 use crate::scalar::Ty;
 
-/// Returns the inner extent of one instruction on elements of a type, and its name of the type. f32 are rounded to tf32.
+/// Returns the inner extent of one instruction on elements of a type, and its name of the type. f32 are rounded to
+/// tf32.
 pub fn depth_and_type(ty: Ty) -> (u32, &'static str) {
     match ty {
         Ty::F32 => (8, "tf32"),

@@ -1,4 +1,4 @@
-//! Operations on scalars, in short.
+//! Short forms for operations on scalars.
 
 use super::simplify::simplify;
 use super::{Graph, Lambda, NodeId, Op};
@@ -43,7 +43,7 @@ pub fn select(g: &mut Graph, condition: NodeId, a: NodeId, b: NodeId) -> NodeId 
     simplify(g, Op::Select(condition, a, b))
 }
 
-/// Returns the number of binary digits of an integer, or one more; 0 of one that is not positive.
+/// Returns the number of binary digits of an integer, or one more; for an integer that is not positive, 0.
 pub fn binary_digits(g: &mut Graph, n: NodeId) -> NodeId {
     let n = with_number(g, BinaryOp::Max, n, 0);
     let n = simplify(g, Op::Cast(Ty::F64, n));

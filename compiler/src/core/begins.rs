@@ -1,11 +1,11 @@
-//! Where segments of a vector begin that are given by offsets, for each element.
+//! For each element of a vector whose segments are given by offsets: where its segment begins.
 //!
 //! ```text
 //! offsets 0, 3, 3, 5 of 6 elements   ->   0, 0, 0, 3, 3, -1
 //! ```
 //!
-//! An element's segment is found by halving the offsets between those that stand behind the ends of its block of
-//! elements, which is one or none where segments are long.
+//! An element's segment is found by a binary search among the offsets, between those that its block of elements ends
+//! with. If segments are long, there are no or one of these.
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
 use super::orders::{generated, inside};
@@ -14,11 +14,11 @@ use super::simplify::extent;
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
 
-/// The elements of a block.
+/// The number of elements of a block.
 const BLOCK: i64 = 128;
 
-/// Returns where the segment of each of `count` elements begins, or -1 for those that are in none: stored. An offset
-/// that is beyond the elements or above the next one leaves a record.
+/// Returns, as a stored array, where the segment of each of `count` elements begins, or -1 for elements that are in
+/// none. An offset that is beyond the elements or above the next one leaves a record.
 pub fn of_elements(g: &mut Graph, offsets: NodeId, count: NodeId) -> NodeId {
     let offsets = checked(g, offsets, count);
     let (n, zero) = (extent(g, offsets, 0), g.lit(Lit::i64(0)));
@@ -48,7 +48,7 @@ pub fn of_elements(g: &mut Graph, offsets: NodeId, count: NodeId) -> NodeId {
     g.add(Op::Materialize(begins[0]))
 }
 
-/// Returns the number of the first offset between these that is above an index.
+/// Returns the number of the first offset, in this range of offsets, that is above an index.
 fn first_behind(g: &mut Graph, offsets: NodeId, range: [NodeId; 2], i: NodeId) -> NodeId {
     first_where(g, range, |g, k| {
         let offset = inside(g, offsets, k);
@@ -56,8 +56,8 @@ fn first_behind(g: &mut Graph, offsets: NodeId, range: [NodeId; 2], i: NodeId) -
     })
 }
 
-/// Stores the offsets. One that is no offset of so many elements, or is above the next one, leaves a record and is
-/// -1.
+/// Returns the offsets as a stored array. An offset that is beyond `count` elements, or above the next one, leaves a
+/// record and becomes -1.
 fn checked(g: &mut Graph, offsets: NodeId, count: NodeId) -> NodeId {
     let n = extent(g, offsets, 0);
     let checked = generated(g, n, |g, k| {

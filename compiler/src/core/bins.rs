@@ -7,15 +7,17 @@
 //! %y = generate %n (%k) { reduce (+) from %init over the parts (%p) { %bins[%p, %k] } }
 //! ```
 //!
-//! Operators serve whose order is free, or is by the author's permission: each part of the elements has bins of its own, and whichever thread
-//! comes first joins first. Parts are cut by the numbers of elements and bins alone, so that what is stored does
-//! not depend on the device; a block or a thread has one of them ([`crate::schedule::facts::bins`]). The bins of all parts
-//! together are at most a sixteenth of the elements, or those of one part.
+//! The order of an operator must be free, in itself or by the author's permission, because each part of the elements
+//! has bins of its own, and whichever thread comes first joins first. How elements are cut into parts depends on the
+//! numbers of elements and bins alone, so that what is stored does not depend on the device. A block or a thread has
+//! one part ([`crate::schedule::facts::bins`]). The bins of all parts together are at most a sixteenth of the
+//! elements, or else those of one part.
 //!
-//! Bins are integers of 32 or 64 bits, for these are what processors join in memory. Shorter ones, and truth
-//! values, are joined as 32 bits, whose low bits are the same. Floats have integers of the same order for their
-//! extremes, which are one of their operands: -0 below +0, and a NaN at the end at which it stays (semantics 2.2).
-//! Sums of floats are joined as they are, where the author allows any order (semantics 8).
+//! Bins are integers of 32 or 64 bits, because these are what processors can join to memory by atomic operations.
+//! Shorter integers, and truth values, are joined as 32 bits, whose low bits are the same. For their extremes, which
+//! are one of the operands, floats are joined as integers of the same order: -0 below +0, and a NaN at the end at
+//! which it stays (semantics 2.2). Sums of floats are joined as they are, if the author allows any order (semantics
+//! 8).
 
 use super::arithmetic::{binary, ceil_div, with_number};
 use super::simplify::{extent, simplify};
@@ -24,9 +26,9 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_unary};
 
 /// Parts are cut at multiples of this number of elements.
 pub const CUT: i64 = 4096;
-/// The most parts.
+/// The maximum number of parts.
 const MOST: i64 = 1024;
-/// The least elements of a part, for each of its bins and in all.
+/// The minimum number of elements of a part, for each of its bins and in all.
 const FOR_BIN: i64 = 16;
 const FEWEST: i64 = CUT;
 
@@ -41,13 +43,13 @@ pub fn is_exact(op: BinaryOp, ty: Ty) -> bool {
     }
 }
 
-/// Whether elements of a type may be joined by an operator where the author allows any order: sums of floats, whose
-/// bits depend on it.
+/// Whether elements of a type may be joined by an operator if the author allows any order: sums of floats, whose bits
+/// depend on it.
 pub fn is_unordered(op: BinaryOp, ty: Ty) -> bool {
     op == BinaryOp::Add && matches!(ty, Ty::F32 | Ty::F64)
 }
 
-/// Whether bins may have a type, in which elements are joined by an operator.
+/// Whether bins may have a type, with elements that are joined by an operator.
 pub fn is_joined(op: BinaryOp, ty: Ty) -> bool {
     match ty {
         Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64 => is_exact(op, ty),
@@ -55,26 +57,26 @@ pub fn is_joined(op: BinaryOp, ty: Ty) -> bool {
     }
 }
 
-/// Returns what a bin without elements has.
+/// Returns the value of a bin without elements.
 pub fn identity(op: BinaryOp, ty: Ty) -> Lit {
     match op {
         BinaryOp::Min => Lit::greatest(ty),
         BinaryOp::Max => Lit::least(ty),
         BinaryOp::And => eval_unary(UnaryOp::Not, Lit::zero(ty)),
-        // joined with any number it is that number, -0 included
+        // its join with any number is that number, -0 included
         BinaryOp::Add if ty.is_float() => Lit::float(ty, -0.0),
         _ => Lit::zero(ty),
     }
 }
 
-/// Returns the number of elements of a part but the last ones, of so many elements in so many parts.
+/// Returns the number of elements of each part but the last, if `count` elements are cut into `parts` parts.
 pub fn part(count: i64, parts: i64) -> i64 {
     let cuts = count.max(0).div_euclid(CUT) + i64::from(count.max(0) % CUT != 0);
     let parts = parts.max(1);
     (cuts / parts + i64::from(cuts % parts != 0)).saturating_mul(CUT)
 }
 
-/// Returns the same of nodes.
+/// Returns the same for nodes.
 pub fn part_of(g: &mut Graph, count: NodeId, parts: NodeId) -> NodeId {
     let cuts = ceil_div(g, count, CUT);
     let parts = with_number(g, BinaryOp::Max, parts, 1);
@@ -94,7 +96,7 @@ pub struct Bins {
     pub at: NodeId,
     /// The elements.
     pub src: NodeId,
-    /// What each bin begins with.
+    /// The value with which each bin begins.
     pub init: NodeId,
 }
 
@@ -105,7 +107,7 @@ impl Bins {
         g.add(op)
     }
 
-    /// Returns the same as an operation that no graph has yet.
+    /// Returns the same as an operation that has not been added to a graph.
     pub fn parts_as_op(&self, g: &mut Graph) -> Op {
         let (op, ty) = (self.op, g.ty(self.src).elem);
         let to_word = g.lambda(&[ty], |g, x| as_word(g, op, x[0]));
@@ -140,7 +142,7 @@ impl Bins {
     }
 }
 
-/// The type in which elements are joined.
+/// Returns the type in which elements are joined.
 fn word(op: BinaryOp, ty: Ty) -> Ty {
     match ty {
         ty if is_unordered(op, ty) => ty,
@@ -152,12 +154,12 @@ fn word(op: BinaryOp, ty: Ty) -> Ty {
     }
 }
 
-/// The float type of a word.
+/// Returns the float type whose bits a word holds.
 fn float(word: Ty) -> Ty {
     if word == Ty::I64 { Ty::F64 } else { Ty::F32 }
 }
 
-/// The element as it is joined.
+/// Returns the element in the form in which it is joined.
 fn as_word(g: &mut Graph, op: BinaryOp, x: NodeId) -> NodeId {
     let ty = g.ty(x).elem;
     let word = word(op, ty);
@@ -173,7 +175,7 @@ fn as_word(g: &mut Graph, op: BinaryOp, x: NodeId) -> NodeId {
     g.add(Op::Select(is_number, ordered, end))
 }
 
-/// The element that was joined so.
+/// Returns the element whose joined form is given.
 fn of_word(g: &mut Graph, x: NodeId, ty: Ty, op: BinaryOp) -> NodeId {
     if !ty.is_float() || g.ty(x).elem == ty {
         return simplify(g, Op::Cast(ty, x));
@@ -191,7 +193,7 @@ fn of_word(g: &mut Graph, x: NodeId, ty: Ty, op: BinaryOp) -> NodeId {
     simplify(g, Op::Cast(ty, value))
 }
 
-/// Reverses the order of the bits of negative floats, which are negative integers. Twice it is nothing.
+/// Reverses the order of the bits of negative floats, which are negative integers. Applied twice, it changes nothing.
 fn mirrored(g: &mut Graph, bits: NodeId) -> NodeId {
     let word = g.ty(bits).elem;
     let (zero, greatest) = (g.lit(Lit::zero(word)), g.lit(Lit::greatest(word)));

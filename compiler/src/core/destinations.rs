@@ -1,7 +1,7 @@
 //! Elements that go to destinations which are data (semantics 5.21): `scatter`, `scatter_reduce`, `histogram`.
 //!
-//! Where the order of an operator is free, elements are joined in bins, one for each destination ([`super::bins`]).
-//! So are the indices of elements that are scattered. Elsewhere a destination's elements are found by sorting the
+//! If the order of an operator is free, elements are joined in bins, one for each destination ([`super::bins`]). So
+//! are the indices of elements that are scattered. Otherwise the elements of a destination are found by sorting the
 //! destinations; equal ones keep the order of the elements.
 
 use super::arithmetic::{binary, select, with_number};
@@ -17,14 +17,14 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 pub enum Outside {
     /// Each leaves an error record.
     Recorded,
-    /// They go nowhere.
+    /// They are not stored.
     Ignored,
     /// They go to the first or the last element.
     Clamped,
 }
 
-/// Returns destinations in a result of n elements. What goes nowhere has none of 0, 1, .. n - 1, and -1 if it
-/// leaves a record.
+/// Returns destinations in a result of n elements. An element that goes nowhere gets a number outside of 0, 1, .. n -
+/// 1, which is -1 if it leaves a record.
 pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside) -> NodeId {
     match outside {
         Outside::Recorded => mapped(g, indices, |g, i| {
@@ -41,7 +41,7 @@ pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside)
     }
 }
 
-/// Returns whether each element is the first one with its destination; if not, a record of it is left. There are as
+/// Returns for each element whether it is the first one with its destination; if not, leaves a record. There are as
 /// many elements as destinations if the call is checked ([`Op::Checked`]), else none, so that nothing is launched.
 pub fn are_unique(g: &mut Graph, to: NodeId, n: NodeId) -> NodeId {
     let checked = g.add(Op::Checked);
@@ -71,7 +71,7 @@ pub fn are_unique(g: &mut Graph, to: NodeId, n: NodeId) -> NodeId {
 }
 
 /// Returns the operator of each component, if the components do not depend on one another and the order of each is
-/// free, or is so by the author's permission.
+/// free, in itself or by the author's permission.
 pub fn in_any_order(g: &Graph, join: &Lambda, is_unordered: bool) -> Option<Vec<BinaryOp>> {
     let k = join.params.len() / 2;
     let bodies = match g.op(join.body) {
@@ -92,12 +92,12 @@ pub fn in_any_order(g: &Graph, join: &Lambda, is_unordered: bool) -> Option<Vec<
 /// Elements in the order of their destinations.
 struct Grouped {
     order: NodeId,
-    /// How many elements have lower destinations than 0, 1, .. n.
+    /// How many elements have destinations lower than 0, 1, .. n.
     firsts: NodeId,
 }
 
 fn grouped(g: &mut Graph, destinations: NodeId, n: NodeId) -> Grouped {
-    // they are all between 0 and n; where it is written so, the sort knows how many digits they have
+    // all keys are between 0 and n; written as a clamp, this tells the sort how many digits they have
     let keys = mapped(g, destinations, |g, i| {
         let (from, to) = (with_number(g, BinaryOp::Ge, i, 0), binary(g, BinaryOp::Lt, i, n));
         let is_inside = binary(g, BinaryOp::And, from, to);
@@ -121,13 +121,13 @@ fn grouped(g: &mut Graph, destinations: NodeId, n: NodeId) -> Grouped {
     Grouped { order, firsts: g.add(Op::Materialize(firsts[0])) }
 }
 
-/// The first element of destination k in the order, and the first one behind it.
+/// Returns the first element of destination k in that order, and the first one after those of k.
 fn part(g: &mut Graph, all: &Grouped, k: NodeId) -> (NodeId, NodeId) {
     let next = with_number(g, BinaryOp::Add, k, 1);
     (inside(g, all.firsts, k), inside(g, all.firsts, next))
 }
 
-/// Returns vectors of n elements, which are those of other vectors at these indices, or values where an index is -1.
+/// Returns vectors of n elements: elements of other vectors at these indices, or values where an index is -1.
 pub fn scattered(
     g: &mut Graph,
     last: NodeId,
@@ -138,7 +138,7 @@ pub fn scattered(
         let element = inside(g, last, k);
         let is_any = with_number(g, BinaryOp::Ge, element, 0);
         let one = |(src, rest): (&NodeId, &NodeId)| {
-            // a total read, because there may be no elements at all
+            // this is a total read, because there may be no elements at all
             let value = g.add(Op::At(*src, vec![element]));
             select(g, is_any, value, *rest)
         };

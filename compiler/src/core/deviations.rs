@@ -1,16 +1,15 @@
 //! The arithmetic of `squared_deviations` (semantics 5.12) as nodes: one pass over a sequence that
 //! merges counts, means and sums of squared deviations (Welford 1962; Chan, Golub and LeVeque 1983).
 //!
-//! Counts are numbers of the elements' type. Where they are constants, so are the factors that are
-//! made of them: the code of a full tile has no division.
+//! Counts are numbers of the elements' type. Where they are constants, so are the factors that depend on them: the
+//! code of a full tile has no division.
 
 use super::arithmetic::binary;
 use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
 
-/// What is known of some values: their number, their mean, and the sum of their squared deviations
-/// from it.
+/// The moments of some values: their number, their mean, and the sum of their squared deviations from it.
 pub type Moments = [NodeId; 3];
 
 /// Number of values in [`Moments`].
@@ -20,7 +19,7 @@ pub const MOMENTS: usize = 3;
 pub fn first(g: &mut Graph, x: NodeId) -> Moments {
     let ty = g.ty(x).elem;
     let (one, zero) = (g.lit(Lit::one(ty)), g.lit(Lit::zero(ty)));
-    // 0 for all numbers, NaN for infinities
+    // this is 0 for all numbers, and NaN for infinities
     let nothing = binary(g, BinaryOp::Sub, x, x);
     [one, x, simplify(g, Op::MulAdd(x, nothing, zero))]
 }
@@ -44,7 +43,7 @@ pub fn count_after(g: &mut Graph, count: NodeId) -> Count {
     Count { before, count, part: binary(g, BinaryOp::Div, one, count) }
 }
 
-/// Returns the moments after a further value, with which there are `after` values.
+/// Returns the moments after a further value. `after` is the count that includes it.
 pub fn step(g: &mut Graph, [_, mean, sum]: Moments, after: Count, x: NodeId) -> Moments {
     let d = binary(g, BinaryOp::Sub, x, mean);
     let next = simplify(g, Op::MulAdd(d, after.part, mean));
@@ -52,7 +51,7 @@ pub fn step(g: &mut Graph, [_, mean, sum]: Moments, after: Count, x: NodeId) -> 
     [after.count, next, simplify(g, Op::MulAdd(d, rest, sum))]
 }
 
-/// Returns the moments of the values of both; `b` may have none.
+/// Returns the moments of the values of both; `b` may have no values.
 pub fn join(g: &mut Graph, a: Moments, b: Moments) -> Moments {
     let [count, mean, sum] = join_present(g, a, b);
     let none = g.lit(Lit::zero(g.ty(count).elem));

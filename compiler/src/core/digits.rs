@@ -10,11 +10,12 @@
 //!   next, order = by_digit %keys, %order of %tiles by %digits at %begins
 //! ```
 //!
-//! A step has five launches: the counts, the scan's three parts, and the moves. The counts are a matrix of digits
-//! and tiles, so that what the scan has at digit d of tile t is how many elements come before that tile's elements
-//! of the digit: all of smaller digits, and those of the same digit in the tiles before. A tile orders its own
-//! elements (`schedule/facts/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for vector
-//! multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures", 2010).
+//! A step has five launches: the counts, the scan's three parts, and the moves. The counts are a matrix of digits and
+//! tiles, so that the scan's result at digit d of tile t is the number of elements that come before that tile's
+//! elements of the digit: all of smaller digits, and those of the same digit in the tiles before. A tile orders its
+//! own elements (`schedule/facts/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort
+//! for vector multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures",
+//! 2010).
 
 use super::arithmetic::{binary, binary_digits, ceil_div, with_number as with};
 use super::simplify::{extent, simplify};
@@ -22,20 +23,20 @@ use super::verify::is_host;
 use super::{Function, Graph, NodeId, Op, Output, Param, ScanPart, Type};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The bits of a digit.
+/// The number of bits of a digit.
 const BITS: i64 = 8;
-/// The values of a digit.
+/// The number of values of a digit.
 pub const DIGITS: i64 = 1 << BITS;
 /// The type of the indices that move with keys.
 pub const INDEX: Ty = Ty::U32;
-/// The launches of a digit, and of a merge.
+/// The number of launches of a digit, and of a merge.
 const LAUNCHES: i64 = 5;
 const LAUNCHES_OF_MERGE: i64 = 2;
-/// The elements of a tile.
+/// The number of elements of a tile.
 pub const DIGIT_TILE: i64 = 4096;
 
-/// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has as
-/// many as m.
+/// Returns the number of digits of the keys of a vector. If i64 are clamped to 0 .. m, and the host knows m, they
+/// have as many digits as m.
 pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> NodeId {
     let bits = g.lit(Lit::i64(8 * key.size() as i64));
     let bits = match greatest(g, x) {
@@ -48,7 +49,7 @@ pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> NodeId {
     ceil_div(g, bits, BITS)
 }
 
-/// The number to which the elements of a vector are clamped from above, if they are clamped from below to 0.
+/// Returns the number to which the elements of a vector are clamped from above, if they are clamped from below to 0.
 fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
     let body = match g.op(x) {
         Op::Materialize(x) => return greatest(g, *x),
@@ -61,9 +62,9 @@ fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
     (is_clamped && g.is_closed(most) && is_host(g, most)).then_some(most)
 }
 
-/// Whether so many digits are ordered faster than runs of `n` elements are merged `merges` times, and indices have
-/// room: a digit takes five launches, a merge two, which is what counts for short vectors (`bench/NOTES.md`, "Radix
-/// sort").
+/// Whether ordering by `digits` digits is faster than merging runs of `n` elements `merges` times, and 32-bit indices
+/// suffice. A digit takes five launches, and a merge two, which is what counts for short vectors (`bench/NOTES.md`,
+/// "Radix sort").
 pub fn are_faster(g: &mut Graph, n: NodeId, digits: NodeId, merges: NodeId) -> NodeId {
     let launches = with(g, BinaryOp::Mul, digits, LAUNCHES);
     let most = with(g, BinaryOp::Mul, merges, LAUNCHES_OF_MERGE);
@@ -72,12 +73,12 @@ pub fn are_faster(g: &mut Graph, n: NodeId, digits: NodeId, merges: NodeId) -> N
     binary(g, BinaryOp::And, are_fewer, have_room)
 }
 
-/// Whether so many digits have no more launches than so many merges.
+/// Whether this many digits have no more launches than this many merges.
 pub fn have_fewer_launches(digits: i64, merges: i64) -> bool {
     digits * LAUNCHES <= merges * LAUNCHES_OF_MERGE
 }
 
-/// The step of the digit that has the number of the step.
+/// Returns the step function; each step orders by the digit that has the step's number.
 pub fn step(f: &Function, key: Ty) -> Function {
     let param = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
     let name = format!("{}__digits_{key}", f.name);
@@ -100,7 +101,7 @@ pub fn step(f: &Function, key: Ty) -> Function {
     step
 }
 
-/// Where the elements of each tile and digit go.
+/// Returns where the elements of each tile and digit go.
 fn begins(g: &mut Graph, digits: NodeId, tiles: NodeId) -> NodeId {
     let count = with(g, BinaryOp::Mul, tiles, DIGITS);
     let counts = g.add(Op::DigitCounts { count, tiles, digits });
@@ -120,8 +121,8 @@ fn begins(g: &mut Graph, digits: NodeId, tiles: NodeId) -> NodeId {
     g.add(Op::Generate(vec![count], lambda))
 }
 
-/// The digit of a key that has the number of the step, i32. Of signed keys the sign is reversed, so that negative
-/// ones come first.
+/// Returns the digit of a key that has the number of the step, i32. The sign bit of signed keys is inverted, so that
+/// negative ones come first.
 fn digit(g: &mut Graph, key: NodeId) -> NodeId {
     use BinaryOp::{And, Mul, Shr, Xor};
     let ty = g.ty(key).elem;
@@ -150,7 +151,7 @@ mod tests {
     use crate::scalar::{Lit, Ty};
     use std::sync::Arc;
 
-    /// The order of keys by all of their digits, whatever their number is.
+    /// Returns the order of keys by all of their digits, whatever their number is.
     fn ordered(ty: Ty, keys: &[Lit]) -> Vec<i64> {
         let mut f = Function::new("f", vec![Param { name: "x".into(), ty: Type::vector(ty) }]);
         f.steps = vec![Arc::new(step(&f, ty))];

@@ -1,16 +1,18 @@
 //! Loops of one element (`Op::Loop`, semantics 5.16).
 //!
 //! ```text
-//! %s = loop 0 (%i: i64, %x: f32, %k: i64) by %n from 1f32, 0i64 { %c = lt %x, 4f32  ..  %t = tuple %c, %next, %more  yield %t }
+//! %s = loop 0 (%i: i64, %x: f32, %k: i64) by %n from 1f32, 0i64 {
+//!     %c = lt %x, 4f32  ..  %t = tuple %c, %next, %more  yield %t }
 //! ```
 //!
-//! A loop has as many values as states, and behind them the number of its steps. They are nodes of their own
-//! with the same operands.
+//! A loop has a value for each state, and a last one, the number of its steps. They are separate nodes with the same
+//! operands.
 
 use super::{Graph, Lambda, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// Returns the values of a loop: the states, and the number of steps. A step gives the condition and the next states.
+/// Returns the values of a loop: the states, and the number of steps. `step` returns the condition and the next
+/// states.
 pub fn looped(
     g: &mut Graph,
     count: NodeId,
@@ -53,7 +55,7 @@ pub fn is_counted(g: &Graph, step: &Lambda) -> bool {
     g.as_lit(parts(g, step.body).0).is_some_and(Lit::as_bool)
 }
 
-/// Returns a number of steps that a loop does not exceed, because its condition ends it: a state that begins with a
+/// Returns a number of steps that a loop cannot exceed, because its condition ends it: a state that begins with a
 /// constant grows by a constant in each step, and must stay below a constant.
 pub fn most_steps(g: &Graph, step: &Lambda, init: &[NodeId]) -> Option<i64> {
     let (condition, next) = parts(g, step.body);

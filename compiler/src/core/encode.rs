@@ -53,7 +53,7 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         | Op::Loop { which, .. } => which.hash(out),
         Op::Leave(_, labels) => labels.hash(out),
         Op::Bins { op, .. } => op.hash(out),
-        // all of these are their operands, and a function
+        // the operands of all of these are encoded below, and no more is needed
         Op::Turn | Op::Checked | Op::MulAdd(..) | Op::Select(..) | Op::Stage(_) | Op::Tuple(_) => {}
         Op::At(..) | Op::Elem(..) | Op::Within(..) => {}
         Op::Map(..) | Op::Generate(..) | Op::Iota(_) | Op::Fill(..) | Op::Materialize(_) => {}

@@ -34,7 +34,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether the parts of an array are windows, by the subject of their rules.
+    /// Whether the parts of an array are windows, which the subject of their rules says.
     pub(crate) fn is_of_windows(subject: &str) -> bool {
         ["windows", "weighted_sum"].iter().any(|construct| subject.starts_with(construct))
     }
@@ -100,7 +100,7 @@ pub struct Require {
     pub a: NodeId,
     /// Second operand.
     pub b: NodeId,
-    /// The construct and the parameters it concerns: `zip_with: x, y`.
+    /// The construct and the parameters to which it applies: `zip_with: x, y`.
     pub subject: String,
     /// Where the author wrote it.
     pub loc: LocStack,
@@ -127,7 +127,7 @@ pub struct Output {
 /// A function of the author's program.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// The name it is exported by.
+    /// The name under which it is exported.
     pub name: String,
     /// Documentation for the generated headers; may be empty.
     pub doc: String,
@@ -150,14 +150,14 @@ pub struct Function {
     pub steps: Vec<Arc<Function>>,
     /// Whether it is the step of an iteration.
     pub is_step: bool,
-    /// Whether the only arrays that fusion stores are stages of chains of stencils, which their readers could
+    /// Whether the only arrays that fusion stores are stages of chains of stencils, which their readers could also
     /// compute again ([`super::recompute`]).
     pub has_stages: bool,
     /// Whether fusion left elements of an array to be computed again at several reads, such as those of a halo. Only
-    /// debug builds know it.
+    /// debug builds set this.
     pub repeats: bool,
-    /// In fused form: the values of the results with such arrays stored, while the results compute them again. It
-    /// is empty if there are none (`passes/chains.rs`).
+    /// In fused form: the values of the results in the form in which such arrays are stored, while `results` compute
+    /// them again. Empty if there are no such arrays (`passes/chains.rs`).
     pub by_stages: Vec<NodeId>,
     /// All nodes.
     pub graph: Graph,

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The first number of fresh variables.
 pub const FRESH: u32 = 1 << 30;
 
-/// The properties of a node beside its operation.
+/// The properties of a node besides its operation.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its type.
@@ -37,7 +37,7 @@ pub struct Node {
     pub height: u32,
     /// Whether the author bound it with `slet`.
     pub bound: bool,
-    /// What is in it and in the nodes below that are not closed.
+    /// The operations in it, and in those nodes below that are not closed.
     pub inside: Inside,
     /// Whether the node is computed once for the call, and leaves its error records (semantics 6):
     /// in the author's program it depends on no element and already needs a launch of its own. A
@@ -48,7 +48,7 @@ pub struct Node {
     pub loc: LocStack,
 }
 
-/// What is in an element.
+/// Which operations an element contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Inside {
     /// Whether there are reductions, folds or other arrays that need a launch.
@@ -77,20 +77,20 @@ pub struct Graph {
     /// call, are evaluated on demand. This holds while compiler passes still move such nodes
     /// ([`crate::passes::guard`]).
     pub on_demand: bool,
-    /// Whether sums and products are still to be approximated (`fast_math`), so that a multiply-add, which is not,
-    /// does not become one of them.
+    /// Whether sums and products are still to be approximated (`fast_math`). A multiply-add is not approximated, so
+    /// it must not be rewritten as one of them.
     pub approximates: bool,
     fresh: u32,
     loc: LocStack,
     /// Variables that stand for an element's indices while the element is only inspected.
     sample: Vec<(Var, NodeId)>,
-    /// Names of values that the reference interpreter shows to who watches it.
+    /// Names of values, under which the reference interpreter shows them to a caller who watches.
     names: HashMap<NodeId, Vec<Arc<str>>>,
     /// The results of opening a lambda: from its body and the arguments to the new body.
     opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
     /// The lengths of arrays along an axis that were found through many others.
     lengths: HashMap<(NodeId, u8), NodeId>,
-    /// The labels of the places that may leave a record, once values are stored without theirs.
+    /// The labels of the places that may leave a record, once values are stored without their records.
     labels: Arc<Labels>,
 }
 
@@ -101,8 +101,8 @@ impl Graph {
         self.info.reserve(nodes);
     }
 
-    /// Returns a graph that begins with the nodes of `base` and adds further ones. It takes no copy
-    /// of them, so that each launch of a large function has a graph of its own.
+    /// Returns a graph that begins with the nodes of `base` and adds further ones. It does not copy them, so that
+    /// each launch of a large function can have a graph of its own.
     ///
     /// Walks over this graph do not go below the values that a launch computes for the whole call,
     /// unless they begin there: to other launches such a value is a load.
@@ -187,7 +187,7 @@ impl Graph {
         before.or_else(|| self.ops.get_index_of(op).map(|i| NodeId(self.first + i as u32)))
     }
 
-    /// Does the same among the nodes of the base, which need no nodes behind them.
+    /// Does the same among the nodes of the base. Only a node whose operands are all in the base can be there.
     fn find_in_base(&self, op: &Op) -> Option<NodeId> {
         let base = self.base.as_ref()?;
         let mut needs_own = op.lambda().is_some_and(|l| l.body.0 >= self.first);
@@ -228,7 +228,8 @@ impl Graph {
         }
     }
 
-    /// Gives a value a name, by which the reference interpreter shows it to who watches it. Passes drop the names.
+    /// Gives a value a name, under which the reference interpreter shows it to a caller who watches. Passes drop the
+    /// names.
     pub fn name(&mut self, n: NodeId, name: &Arc<str>) {
         let names = self.names.entry(n).or_default();
         if !names.contains(name) {
@@ -248,8 +249,8 @@ impl Graph {
         }
     }
 
-    /// Copies the marks of a node to the node that replaces it. If a node that is computed once
-    /// became an expression of such values, the values are marked.
+    /// Copies the marks of a node to the node that replaces it. If a node that is computed once became an expression
+    /// of such values, the values are marked.
     pub fn keep_marks(&mut self, bound: bool, once: bool, made: NodeId) {
         if bound {
             self.mark_bound(made);
@@ -361,8 +362,7 @@ impl Graph {
                 continue;
             }
             stack.push(n | DONE);
-            // the first operand is popped first, so that texts and kernels follow the author's
-            // order
+            // the first operand is popped first, so that texts and kernels follow the author's order
             let first = stack.len();
             op.for_operands(|operand| {
                 if !seen.contains(operand.0) {

@@ -6,13 +6,13 @@
 //! select (i > 0) (at x (i - 1)) y                 ->   select (i > 0) (elem x (max (i - 1) 0)) y
 //! ```
 //!
-//! An index of an element lies in its index space, so that space is not empty, and the array that
-//! the clamped index reads has an element. The value of the clamped read beside its condition is
-//! not used. The schedule's interior (`schedule/boundary`) has neither the condition nor the clamp.
+//! An index of an element lies in its index space, so that space is not empty, and the array that the clamped index
+//! reads has an element. Where the condition does not hold, the value of the clamped read is not used. The schedule's
+//! interior (`schedule/boundary`) has neither the condition nor the clamp.
 //!
 //! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap
-//! (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and an
-//! integer division whose divisor is proven to be positive leaves no error record.
+//! (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and
+//! an integer division whose divisor is proven to be positive leaves no error record.
 
 mod known;
 mod once;
@@ -29,10 +29,10 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use once::{Made, closed};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The most known conditions that are combined to prove one form.
+/// The maximum number of known conditions that are combined to prove one form.
 const MAX_STEPS: u32 = 4;
-/// The most nodes that are visited for each node of a function: a node is visited once for all
-/// conditions about other indices than its own.
+/// The maximum number of nodes that are visited for each node of a function: conditions on indices that a node does
+/// not depend on do not cause another visit.
 const MAX_VISITS: usize = 8;
 
 /// Proves reads in all results of a function, with the help of its shape rules.
@@ -84,7 +84,7 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
     })
 }
 
-/// Whether it is to be proven of an operation that it reads in bounds or does not divide by 0.
+/// Whether it must be proven for an operation that it reads in bounds or does not divide by 0.
 fn is_wanted(g: &Graph, op: &Op) -> bool {
     matches!(op, Op::At(..)) || may_divide_by_zero(g, op)
 }
@@ -99,15 +99,15 @@ struct Guards<'a> {
     rules: &'a Equations,
     /// The enclosing indices, each with its extent and the number of its index space.
     indices: Vec<(NodeId, NodeId, usize)>,
-    /// Those whose extents are no greater than a small sum of lengths. An index of another extent may be any number
-    /// from 0 on: nothing of that size need be stored.
+    /// The indices whose extents are at most a small sum of lengths. With another extent, an index may be any number
+    /// from 0 on, because nothing of that size need be stored.
     small: HashSet<NodeId>,
     /// The forms that are not negative where the current node is needed.
     conditions: Vec<Linear>,
-    /// The nodes through which a total read, or a division that leaves a record, is reached.
+    /// The nodes that lead to a total read, or to a division that leaves a record.
     leads: HashSet<NodeId>,
     visits: usize,
-    /// What was made of nodes and closures, by what was known around them.
+    /// The nodes that were made for nodes and closures, by what was known around these.
     made: Made,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Guards<'a> {
             return n;
         }
         if g.is_closed(n) && !(self.indices.is_empty() && self.conditions.is_empty()) {
-            // the conditions around it are about other elements
+            // the conditions around this node are about other elements
             return self.within(vec![], vec![], |own| own.node(g, n));
         }
         if let Some(kept) = self.fewer_conditions(g, n) {
@@ -186,7 +186,7 @@ impl<'a> Guards<'a> {
         g.add(Op::Generate(extents, lambda))
     }
 
-    /// Proves reads that a function of elements needs, such as those of a value around it.
+    /// Proves reads that a function of elements needs, such as reads of a value around it.
     fn function(&mut self, g: &mut Graph, lambda: &Lambda) -> Lambda {
         if !self.leads.contains(&lambda.body) {
             return lambda.clone();
@@ -196,9 +196,9 @@ impl<'a> Guards<'a> {
         closed(g, lambda, &vars, body)
     }
 
-    /// Notes the nodes of an opened body through which something to be proven is reached.
+    /// Notes the nodes of an opened body that lead to something to be proven.
     fn lead(&mut self, g: &Graph, body: NodeId) {
-        // what depends on no index is known already, and so is what is below a lead
+        // nodes that depend on no index have been examined already, and so have nodes below a noted one
         for n in g.reachable_until([body], |n| g.is_closed(n) || self.leads.contains(&n)) {
             let op = g.op(n);
             let below = |o: NodeId| self.leads.contains(&o);
@@ -329,8 +329,8 @@ impl<'a> Guards<'a> {
         })
     }
 
-    /// Whether a read at `index` stays inside the loop over an index space, because it depends on
-    /// its indices. Where it is computed, the index space is not empty.
+    /// Whether a read at `index` stays inside the loop over an index space, because it depends on its indices. Where
+    /// it is computed, the index space is then not empty.
     fn is_inside(&self, g: &Graph, index: &[NodeId], space: usize) -> bool {
         let own = self.indices.iter().filter(|known| known.2 == space);
         own.into_iter().any(|(i, ..)| match g.op(*i) {

@@ -4,8 +4,8 @@ use super::length::Length;
 use super::{Graph, NodeId, Op};
 use rustc_hash::FxHashMap as HashMap;
 
-/// What is known about the scalars of one graph, so that each is asked about once, however many
-/// others are computed from it. Nodes that are added to the graph later change no answer.
+/// What is known about the scalars of one graph, so that each is examined once, however many others are computed from
+/// it. Nodes that are added to the graph later change no answer.
 #[derive(Default, Debug)]
 pub struct HostScalars {
     known: HashMap<NodeId, Known>,
@@ -29,9 +29,9 @@ impl HostScalars {
         is_host && !turns
     }
 
-    /// Returns whether the host computes a node before a launch: it can, and the node leaves no
-    /// error record, which only a kernel can do. What follows from the number of an iteration's step
-    /// is computed before each launch of that step.
+    /// Returns whether the host computes a node before a launch: it must be able to, and the node must leave no error
+    /// record, which only a kernel can do. What depends on the number of an iteration's step is computed before each
+    /// launch of that step.
     pub fn runs_on_host(&mut self, g: &Graph, n: NodeId) -> bool {
         if !g.is_closed(n) || !g.ty(n).is_scalar() {
             return false;

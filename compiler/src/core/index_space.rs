@@ -10,8 +10,8 @@ use crate::scalar::{BinaryOp, Lit};
 /// The indices of element `k` in row-major order.
 pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
     let (mut rest, mut out) = (k, Vec::new());
-    // an array that has elements has no extent of 0: max(n, 1) tells later passes that the division
-    // leaves no error record
+    // an array that has elements has no extent of 0: max(n, 1) tells later passes that the division leaves no error
+    // record
     let one = g.lit(Lit::i64(1));
     for n in extents[1..].iter().rev() {
         let n = simplify(g, Op::Binary(BinaryOp::Max, *n, one));
@@ -40,8 +40,8 @@ pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
     simplify(g, Op::Binary(BinaryOp::Max, n, zero))
 }
 
-/// Whether a node reads an array that [`only_inside`] may have made empty. Where the loops around the
-/// read have no iterations, the element does not exist.
+/// Whether a node reads an array that [`only_inside`] may have made empty. If the loops around the read have no
+/// iterations, the element does not exist.
 pub fn exists_inside_only(g: &Graph, n: NodeId) -> bool {
     let is_empty = |x: NodeId| match g.op(x) {
         Op::Generate(extents, _) => {
@@ -65,8 +65,8 @@ pub struct Loops<'a> {
     pub dropped: &'a [NodeId],
 }
 
-/// Makes an index space empty if a dropped loop has no iterations, because the element may read what
-/// exists only where it has some. Returns `None` if the extent of such a loop depends on an element.
+/// Makes an index space empty if a dropped loop has no iterations, because the element may read what exists only if
+/// it has some. Returns `None` if the extent of such a loop depends on an element.
 pub fn only_inside(
     g: &mut Graph,
     mut extents: Vec<NodeId>,

@@ -277,7 +277,7 @@ impl Operands<'_> {
     }
 }
 
-/// The rules of sorts and of what goes to destinations.
+/// The rules of sorts, and of elements that go to destinations.
 impl Operands<'_> {
     fn argsort(&self, x: NodeId) -> Result<Type, String> {
         match self.0.ty(x) {
@@ -286,7 +286,7 @@ impl Operands<'_> {
         }
     }
 
-    /// A vector of scalars whose elements go to these places.
+    /// Returns the type of a vector of scalars whose elements go to these places.
     fn moved(&self, word: &str, (at, what): (NodeId, &str), src: NodeId, both: &str) -> Result<Type, String> {
         let at = self.indices(at, what, both)?;
         match (at.rank, self.0.ty(src)) {

@@ -41,7 +41,7 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
     stacker::grow(STACK, || run_here(f, args, None))
 }
 
-/// [`run`] while somebody looks at the values that have names, and at the place of the first error record.
+/// [`run`] for a caller who watches the values that have names, and the place of the first error record.
 pub fn run_watched(f: &Function, args: &[Value], watch: &Watch) -> Result<Outcome> {
     stacker::grow(STACK, || run_here(f, args, Some(watch)))
 }

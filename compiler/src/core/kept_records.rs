@@ -1,9 +1,9 @@
 //! Stores an array whose elements may leave an error record, without leaving it.
 //!
-//! A record belongs to the element that needs the value (semantics 6), and nobody may need some of
-//! the elements. So their values are computed without records, and an array beside them says which
-//! record each of them would leave: 0, or the label of its place (`labels.rs`). Whoever reads a value asks for its
-//! label and leaves the record then.
+//! A record belongs to the element that needs the value (semantics 6), and some of the elements may not be needed at
+//! all. So their values are computed without records, and a second array says which record each of them would leave:
+//! 0 for none, or the label of its place (`labels.rs`). Code that reads a value also reads its label, and leaves the
+//! record then.
 //!
 //! ```text
 //! generate n (%i) { 7 / %x[%i] }  ->  %v = materialize (generate n (%i) { %x[%i] == 0 ? 0 : 7 / %x[%i] })
@@ -11,7 +11,7 @@
 //!                                     generate n (%i) { %l[%i] != 0 ? (leave %l[%i] ? %v[%i] : 0) : %v[%i] }
 //! ```
 //!
-//! An array that reads such values hands the labels on, and nothing else of the places that they stand for.
+//! An array that reads such values passes the labels on; it needs to know nothing else about their places.
 
 mod element_loop;
 mod joint;
@@ -25,8 +25,8 @@ use crate::scalar::Ty;
 use kept::{Kept, of_left, type_of};
 use quiet::Quiet;
 
-/// Stores the elements of a `generate` that depends on nothing. Returns the array that takes its
-/// place, or `None` if it cannot be stored, because an array in it that a launch of its own stores leaves a record.
+/// Stores the elements of a `generate` that depends on nothing. Returns the array that replaces it. Returns `None` if
+/// it cannot be stored, because an array in it that has a launch of its own leaves a record.
 pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
     if !may_record(g, generate) {
         return Some(once(g, generate));
@@ -68,10 +68,9 @@ pub fn element(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
     }
 }
 
-/// Takes the records of a nested operation over stored arrays out of its loop: its value is computed
-/// without them, and the labels of its elements are joined by a loop of their own. So the value is
-/// computed by whatever strategy serves it without records. Returns the node itself if its elements
-/// leave records of their own.
+/// Takes the records of a nested operation over stored arrays out of its loop: its value is computed without them,
+/// and a second loop joins the labels of its elements. So any strategy without records can compute the value. Returns
+/// the node itself if its elements leave records of their own.
 pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
     if g.is_closed(n) || !may_record(g, n) {
         return n;
@@ -90,8 +89,8 @@ pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
     }
 }
 
-/// Returns a nested operation whose records are labels that a loop of their own joins, and which are left by
-/// whoever needs the value: it may be computed in any case. Returns `None` if its operator leaves a record.
+/// Returns a nested operation whose records are labels, joined by a second loop. Code that needs the value leaves the
+/// records, so that the value itself may be computed in any case. Returns `None` if its operator leaves a record.
 pub fn beside(g: &mut Graph, n: NodeId) -> Option<NodeId> {
     let mut quiet = Quiet::default();
     let value = quiet.value(g, n);
@@ -103,8 +102,8 @@ pub fn is_left(g: &Graph, n: NodeId) -> bool {
     of_left(g, n).is_some()
 }
 
-/// Returns the stored array. It leaves no record, or leaves it in any case; later passes might not
-/// be able to prove the former, so the node says so.
+/// Returns the stored array. It leaves no record, or leaves it in any case; later passes might not be able to prove
+/// the former, so the node is marked.
 pub fn once(g: &mut Graph, generate: NodeId) -> NodeId {
     let array = g.add(Op::Materialize(generate));
     g.mark_once(array);

@@ -39,16 +39,16 @@ impl Labels {
 #[derive(Default)]
 struct InOrder {
     places: IndexSet<RecordPlace, FxBuildHasher>,
-    /// The arrays whose elements the variables of the open functions are.
+    /// For the variables of each open function, the array whose elements they are.
     arrays: HashMap<Var, NodeId>,
 }
 
-/// What a walk has to do.
+/// A task of a walk.
 enum Task {
     Visit(NodeId),
     /// Notes the place of an operation.
     Note(NodeId),
-    /// Gives variables the arrays that they had before.
+    /// Restores the arrays that variables had before.
     Close(Vec<(Var, Option<NodeId>)>),
 }
 
@@ -92,7 +92,7 @@ impl InOrder {
         }
     }
 
-    /// Adds what computing a node needs, in order.
+    /// Adds the tasks of what computing a node needs, in order.
     fn parts(&mut self, g: &Graph, n: NodeId, tasks: &mut Vec<Task>) {
         let op = g.op(n);
         let note = op.may_record(g).then_some(Task::Note(n));

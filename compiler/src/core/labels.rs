@@ -1,16 +1,16 @@
 //! The places of a function that may leave an error record, and their labels.
 //!
 //! A value that is stored without its records has a number beside it: 0, or the label of the place whose record
-//! computing it leaves (`kept_records.rs`). Of several records of one element the first place in the author's program
-//! counts (semantics 6), and that place has the greatest label: so the label of an element is the greatest one of all
-//! that it needs, whichever launches have found them, and an array that reads others hands their labels on. The order
-//! of places is found in `label_order.rs`.
+//! computing it leaves (`kept_records.rs`). Of several records of one element, the first place in the author's
+//! program counts (semantics 6), and that place has the greatest label. So the label of an element is the greatest
+//! one of all values that it needs, whichever launches have found them, and an array that reads others passes their
+//! labels on. The order of places is found in `label_order.rs`.
 
 use crate::loc::Loc;
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
-/// What an error record says.
+/// The text of an error record.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Says {
     /// A read of a parameter is out of range, by its position.
@@ -23,17 +23,17 @@ pub enum Says {
     Words(Arc<str>),
 }
 
-/// A place: operations of one line that leave the same record are one.
+/// A place: operations on one line that leave the same record share a place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RecordPlace {
-    /// What its record says.
+    /// The text of its record.
     pub says: Says,
     /// Its line.
     pub loc: Option<Loc>,
 }
 
-/// The labels of a function's places. They begin with those in the order of the author's program; what passes add to
-/// it stands before these.
+/// The labels of a function's places. Those of the author's program have labels in its order; places that passes add
+/// come before them.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     places: HashMap<u32, RecordPlace>,
@@ -43,7 +43,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// The most labels that a text may have: a set has a bit for each.
+    /// The maximum number of labels that a text may have: a set has a bit for each.
     pub const MOST: u32 = 1 << 20;
 
     /// Gives a place a label.
@@ -73,7 +73,7 @@ impl Labels {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LabelSet(Arc<[u64]>);
 
-/// The labels of a word of a set.
+/// The number of labels in a word of a set.
 const WORD: u32 = u64::BITS;
 
 impl LabelSet {
@@ -94,7 +94,7 @@ impl LabelSet {
         LabelSet(long.0.iter().zip(0..).map(|(of, w)| of | word(w)).collect())
     }
 
-    /// Returns the labels, the greatest one first: that of the first place.
+    /// Returns the labels, the greatest one first, which is that of the first place.
     pub fn labels(&self) -> impl Iterator<Item = u32> {
         let bits = |(of, w): (&u64, u32)| {
             let of = *of;

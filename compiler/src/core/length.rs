@@ -1,5 +1,5 @@
-//! Where the length of an array along an axis comes from. Whoever asks an array for its extents, as nodes, host
-//! scalars or numbers, goes through this.
+//! Where the length of an array along an axis comes from. Code that needs an array's extents, as nodes, host scalars
+//! or numbers, finds them by this.
 
 use super::{NodeId, Op, ScanPart, axis_of_state};
 
@@ -13,7 +13,7 @@ pub enum Length {
     /// The number of indices `start`, `start + stride` .. below `stop`.
     #[allow(missing_docs)]
     Span { start: NodeId, stop: NodeId, stride: NodeId },
-    /// No other length says it: that of a parameter.
+    /// No other length determines it: it is a parameter's own.
     Own,
 }
 

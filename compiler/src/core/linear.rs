@@ -19,7 +19,7 @@ pub struct Linear {
     pub terms: Terms,
 }
 
-/// The most nodes of a sum that are looked into. What is left of a longer one is a term as it is, because
+/// The maximum number of nodes of a sum that are taken apart. The rest of a longer sum is one term, because
 /// normalising each prefix of a long chain would take quadratic time.
 const MAX_NODES: usize = 512;
 
@@ -29,11 +29,11 @@ impl Linear {
         Linear::with_dropped(g, n).0
     }
 
-    /// Returns the form of an i64 scalar, and what it names that is multiplied by 0 in all.
+    /// Returns the form of an i64 scalar, and the terms that cancel out.
     pub fn with_dropped(g: &Graph, n: NodeId) -> (Linear, Vec<NodeId>) {
         let (mut out, mut dropped) = (Linear::default(), Vec::new());
-        // the nodes of the sum that are not looked into yet, in ascending order: each is looked into once, with what
-        // all of its users multiply it by, because users have higher numbers than their operands
+        // the nodes of the sum that are not taken apart yet, in ascending order. Each is taken apart once, with the
+        // factor that all of its users give it, because users have higher numbers than their operands
         let mut sum = vec![(n, 1i64)];
         let mut left = MAX_NODES;
         while let Some((n, k)) = sum.pop() {

@@ -65,14 +65,13 @@ pub use stencil_hint::StencilHint;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt;
 
-/// The most dimensions of an array; `agpu_view` has room for no more.
+/// The maximum rank of an array; `agpu_view` has room for no more.
 pub const MAX_RANK: usize = 3;
-/// The elements of a tile of the fixed tree (semantics 5.1). Kernels and launches are cut at tiles,
-/// too.
+/// The number of elements of a tile of the fixed tree (semantics 5.1). Kernels and launches are cut at tiles, too.
 pub const TILE: i64 = 2048;
-/// The elements of a panel of a `panel_dot` (semantics 5.7).
+/// The number of elements of a panel of a `panel_dot` (semantics 5.7).
 pub const PANEL: i64 = 512;
-/// The columns of a tile.
+/// The number of columns of a tile.
 pub const COLUMNS: i64 = 128;
 
 /// A node of one graph.
@@ -142,13 +141,12 @@ pub enum Op {
     /// Parameter of the function, by position.
     Param(u32),
     Var(Var, Ty),
-    /// The number of the step of the innermost iteration, i64, which begins with 0. Only the step of an
-    /// iteration has it. The host knows it at each launch, but not before the first one, so that no
-    /// length follows from it.
+    /// The number of the step of the innermost iteration, i64, which begins with 0. Only the step of an iteration has
+    /// it. The host knows it at each launch, but not before the first one, so no length may depend on it.
     Turn,
-    /// 1 where the call is checked for what the author promises, i64, else 0. Interpreters check; the runtime does
-    /// where its user asks for it. Lengths of arrays that leave nothing but records follow from it, so that they
-    /// have no elements elsewhere.
+    /// 1 if the call is checked for the author's promises, else 0, i64. Interpreters always check; the runtime checks
+    /// if its user asks for it. It is a factor of the lengths of arrays that only leave records, so that these have
+    /// no elements in other calls.
     Checked,
 
     Unary(UnaryOp, NodeId),
@@ -171,8 +169,8 @@ pub enum Op {
     /// Whether 0 <= index < n; leaves an error record if not. `fuse` makes it from `At` of a
     /// computed array.
     Within(NodeId, NodeId),
-    /// Whether a label (`labels`), u32, is not 0; then it leaves the record of the place that has the label, one of
-    /// these. `kept_records` makes it.
+    /// Whether a label, u32, is not 0 (`labels`). If so, it leaves the record of the place that has the label,
+    /// which is one of these. `kept_records` makes it.
     Leave(NodeId, LabelSet),
 
     /// A function applied to the elements of arrays of one shape.
@@ -211,9 +209,9 @@ pub enum Op {
     /// An array that must be stored.
     Materialize(NodeId),
 
-    /// Several scalars (semantics 5.14): the elements, the initial value and the result of the
-    /// operator of a reduction or fold, the result of a loop's function, and nothing else. Its type is
-    /// that of its first component.
+    /// Several scalars (semantics 5.14). Only the elements, the initial value and the result of the operator of a
+    /// reduction or fold, and the result of a loop's function, may be tuples. Its type is that of its first
+    /// component.
     Tuple(Vec<NodeId>),
 
     /// A reduction (semantics 5.1). If its initial value is a tuple, so are the elements, and the
@@ -232,8 +230,8 @@ pub enum Op {
         src: NodeId,
         which: u32,
     },
-    /// The vector of the partial results of a reduction of a vector, each with its own element (semantics 5.18);
-    /// otherwise as [`Op::Reduce`]. It depends on no variable. Or a part of a scan.
+    /// The vector of the partial results of a reduction of a vector, each including its own element (semantics 5.18);
+    /// otherwise as [`Op::Reduce`]. It depends on no variable. It may also be a part of a scan.
     Scan {
         part: ScanPart,
         join: Lambda,
@@ -241,11 +239,11 @@ pub enum Op {
         src: NodeId,
         which: u32,
     },
-    /// The indices of a vector's elements in ascending order of these, equal ones in the order of their indices
-    /// (semantics 5.19). It depends on no variable.
+    /// The indices of a vector's elements in ascending order of the elements, equal ones in the order of their
+    /// indices (semantics 5.19). It depends on no variable.
     Argsort(NodeId),
-    /// The elements of a vector in other places: element i of `src` is element `at[i]` of the result. The places, i64,
-    /// are all indices of the vector in some order, and depend on a scan. Only passes make it, and it is stored
+    /// The elements of a vector at other places: element i of `src` is element `at[i]` of the result. The places,
+    /// i64, are all indices of the vector in some order, and depend on a scan. Only passes make it, and it is stored
     /// (`materialize`).
     Place {
         at: NodeId,
@@ -263,10 +261,10 @@ pub enum Op {
         src: NodeId,
     },
     /// A vector in which the elements of another one are stored (semantics 5.21): element `at[i]`, i64, of the result
-    /// is element i of `src`, and where there is none it is that of `base`. Elements with other destinations are left
-    /// out. The author promises that no two have one destination; of those that do, any may be stored. `after` is a
-    /// vector of truth values that is stored before, because it leaves the records of broken promises. It depends on
-    /// no variable, and is stored (`materialize`).
+    /// is element i of `src`, and where there is no such i it is that of `base`. Elements with other destinations are
+    /// left out. The author promises that no two have the same destination; if some do, any of them may be stored.
+    /// `after` is a vector of truth values that is stored before, because it leaves the records of broken promises.
+    /// It depends on no variable, and is stored (`materialize`).
     Put {
         at: NodeId,
         src: NodeId,
@@ -284,7 +282,7 @@ pub enum Op {
     },
     /// The elements of a vector in ascending order of their digits, equal ones in the order of their indices. The
     /// first element of tile t with digit d has place `begins[d * tiles + t]`, i64, and the others of its tile and
-    /// digit the places behind. Only passes make it, and it is stored (`materialize`).
+    /// digit have the places after it. Only passes make it, and it is stored (`materialize`).
     ByDigit {
         tiles: NodeId,
         digits: NodeId,
@@ -308,28 +306,27 @@ pub enum Op {
         init: NodeId,
         src: NodeId,
     },
-    /// A sequential fold by step(accumulator, element) (semantics 5.5). Accumulator and elements may be
-    /// tuples, as those of a reduction, but need not have the same components.
+    /// A sequential fold by step(accumulator, element) (semantics 5.5). Accumulator and elements may be tuples, like
+    /// those of a reduction, but need not have the same components.
     Fold {
         step: Lambda,
         init: NodeId,
         src: NodeId,
         which: u32,
     },
-    /// A loop of one element (semantics 5.16): while its number of steps is below `count` and the
-    /// condition holds, `step` gives the next states. It takes that number, i64, and the states, and its
-    /// body is a tuple of the condition and the next states. The value is the state `which`, or behind
-    /// the last one the number of steps. All values of a loop have the same operands, so that one loop
-    /// computes them.
+    /// A loop of one element (semantics 5.16): while its number of steps is below `count` and the condition holds,
+    /// `step` gives the next states. It takes that number, i64, and the states, and its body is a tuple of the
+    /// condition and the next states. The value is the state `which`, or, if `which` is the number of states, the
+    /// number of steps. All values of a loop have the same operands, so that one loop computes them.
     Loop {
         step: Lambda,
         which: u32,
         count: NodeId,
         init: Vec<NodeId>,
     },
-    /// One of the states after `count` calls of a step of the function ([`Function::steps`],
-    /// semantics 5.11), or what else the form says. `args` are the initial states, followed by the other
-    /// arguments that every call gets.
+    /// One of the states after `count` calls of a step of the function ([`Function::steps`], semantics 5.11), or
+    /// another value that the form says. `args` are the initial states, followed by the other arguments that every
+    /// call gets.
     Iterate {
         step: u32,
         which: u32,
@@ -352,8 +349,8 @@ pub enum Form {
     Until(Check),
 }
 
-/// When an iteration ends: before every `every`th step, and after the last one, a step of the function is called
-/// with the present states and the other arguments. It gives an array of one i64: -1 if the iteration goes on, the
+/// When an iteration ends: before every `every`th step, and after the last one, a step of the function is called with
+/// the present states and the other arguments. It gives an array of one i64: -1 if the iteration goes on, or the
 /// number of steps so far (`Op::Turn`) if it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Check {
@@ -370,7 +367,7 @@ impl Check {
     }
 }
 
-/// Returns the argument of an iteration that has a length of its value, and the axis; or `None` if that is the
+/// Returns the argument of an iteration that has a length of its value, and the axis; `None` if the value is the
 /// number of steps.
 pub fn axis_of_state(form: Form, state: NodeId, axis: u8) -> Option<(NodeId, u8)> {
     match form {

@@ -186,8 +186,8 @@ impl Op {
         )
     }
 
-    /// Returns whether the operation is a loop in the code of an element of which it is part: a reduction or
-    /// a loop of that element.
+    /// Returns whether the operation is a loop in the code of the element to which it belongs: a reduction or a loop
+    /// of that element.
     pub fn is_loop(&self) -> bool {
         self.is_reduction() || matches!(self, Op::Loop { .. })
     }
@@ -205,8 +205,8 @@ impl Op {
             )
     }
 
-    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan or of a
-    /// sort, elements in other places, or bins.
+    /// Returns whether the operation makes an array that a launch of its own stores: a part of a scan or of a sort,
+    /// elements at other places, or bins.
     pub fn is_stored_apart(&self) -> bool {
         matches!(self, Op::Scan { .. } | Op::Place { .. } | Op::Put { .. } | Op::Bins { .. })
             || self.is_step_of_sort()
@@ -228,16 +228,16 @@ impl Op {
     }
 }
 
-/// Returns whether an integer is never 0, as far as its own operation says.
+/// Returns whether an integer is never 0, as far as its own operation tells.
 fn is_never_zero(graph: &Graph, n: NodeId) -> bool {
     use crate::scalar::BinaryOp::{Eq, Max, Or};
     let is = |n: NodeId, zero: bool| graph.as_lit(n).is_some_and(|l| (l.bits == 0) == zero);
     match *graph.op(n) {
         Op::Const(l) => l.bits != 0,
-        // lengths of strided slices are written so
+        // lengths of strided slices have this form
         Op::Binary(Max, _, c) => graph.as_lit(c).and_then(Lit::as_int).is_some_and(|c| c >= 1),
         Op::Binary(Or, a, b) => is(a, false) || is(b, false),
-        // divisors in bounds are written so
+        // divisors in bounds have this form
         Op::Select(c, other, x) => {
             let asks = match *graph.op(c) {
                 Op::Binary(Eq, a, b) => a == x && is(b, true) || b == x && is(a, true),

@@ -15,11 +15,12 @@ use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// The most nodes of what is computed again and not stored.
+/// The maximum number of nodes of a value that is computed again rather than stored.
 const CHEAP: usize = 24;
 
-/// The order of truth values: a scan counts how many are false up to each element, which says where that goes. They
-/// are stored, unless reading what they are made of again costs as little.
+/// The order of truth values: a scan counts how many are false up to each element, which determines the element's
+/// place. The truth values are stored, unless computing them again from what they depend on costs as little as
+/// reading them.
 pub fn order_of_bits(g: &mut Graph, x: NodeId) -> NodeId {
     let n = g.add(Op::Len(x, 0));
     let keys = if is_cheap(g, x) { x } else { g.add(Op::Materialize(x)) };
@@ -28,14 +29,14 @@ pub fn order_of_bits(g: &mut Graph, x: NodeId) -> NodeId {
         let lambda = g.lambda(&[Ty::Bool], |g, key| simplify(g, Op::Select(key[0], of_true, of_false)));
         g.add(Op::Map(lambda, vec![x]))
     };
-    // a filter orders what it leaves out, and sums what it keeps: its number is this one
+    // a filter orders what it leaves out, and sums what it keeps: this is then the number of what it keeps
     let own = match negated(g, x) {
         Some(kept) => bits(g, kept, [one, zero]),
         None => bits(g, x, [zero, one]),
     };
     let src = if keys == x { own } else { bits(g, keys, [zero, one]) };
     let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-    // shares the launch that stores the keys, or is the sum of the tiles' totals
+    // this shares the launch that stores the keys, or is the sum of the tiles' totals
     let all = g.add(Op::Reduce { join: join.clone(), init: zero, src: own, which: 0 });
     let falses = by_tiles(g, (join, zero, src), 0, true);
     let lambda = g.lambda(&[Ty::I64], |g, i| {
@@ -52,14 +53,14 @@ pub fn order_of_bits(g: &mut Graph, x: NodeId) -> NodeId {
     g.add(Op::Materialize(placed))
 }
 
-/// Returns the vector whose elements are negated in another one.
+/// Returns the vector that has the negations of another one's elements.
 fn negated(g: &Graph, x: NodeId) -> Option<NodeId> {
     let Op::Map(lambda, srcs) = g.op(x) else { return None };
     let Op::Unary(UnaryOp::Not, own) = *g.op(lambda.body) else { return None };
     matches!(*g.op(own), Op::Var(v, _) if v == lambda.params[0].0).then_some(srcs[0])
 }
 
-/// Whether each element of a vector is made of that of one stored vector, by few operations, and leaves no record.
+/// Whether each element of a vector depends on that of one stored vector, by few operations, and leaves no record.
 fn is_cheap(g: &Graph, x: NodeId) -> bool {
     let (mut arrays, mut left, mut sources) = (vec![x], CHEAP, Vec::new());
     while let Some(x) = arrays.pop() {

@@ -1,11 +1,11 @@
-//! Orders of vectors, and what is made of them: descending orders, elements in an order, and which elements are kept.
+//! Orders of vectors, and what depends on them: descending orders, elements in an order, and which elements are kept.
 
 use super::arithmetic::{binary, select, with_number};
 use super::simplify::extent;
 use super::{Graph, NodeId, Op, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// Returns the array of a function of an array's elements.
+/// Returns the array of the values of a function of an array's elements.
 pub fn mapped(g: &mut Graph, x: NodeId, f: impl FnOnce(&mut Graph, NodeId) -> NodeId) -> NodeId {
     let lambda = g.lambda(&[g.ty(x).elem], |g, v| f(g, v[0]));
     g.add(Op::Map(lambda, vec![x]))
@@ -31,12 +31,12 @@ pub fn generated_over(
     f(g, &index).into_iter().map(|value| of(g, value)).collect()
 }
 
-/// Returns the element at an index that is inside of the vector wherever the value is needed.
+/// Returns the element at an index that is in bounds wherever the value is needed.
 pub fn inside(g: &mut Graph, x: NodeId, i: NodeId) -> NodeId {
     g.add(Op::Elem(x, vec![i]))
 }
 
-/// Returns the keys that fall where the elements of a vector rise. `-x` is as much a NaN as `x`.
+/// Returns keys that decrease where the elements of a vector increase. `-x` is a NaN exactly if `x` is.
 pub fn falling(g: &mut Graph, x: NodeId) -> NodeId {
     let op = if g.ty(x).elem.is_float() { UnaryOp::Neg } else { UnaryOp::Not };
     mapped(g, x, |g, v| g.add(Op::Unary(op, v)))
@@ -53,8 +53,8 @@ pub fn ordered(g: &mut Graph, order: NodeId, srcs: &[NodeId]) -> Vec<NodeId> {
     srcs.iter().map(one).collect()
 }
 
-/// Returns the number of truth values that hold, i64. It sums what the places of a sort by these values
-/// sum, so that the totals of tiles serve both.
+/// Returns the number of truth values that hold, i64. It is the sum of the same numbers that the places of a sort by
+/// these values sum, so that the totals of tiles serve both.
 pub fn count(g: &mut Graph, conditions: NodeId) -> NodeId {
     let src = mapped(g, conditions, |g, v| {
         let [one, zero] = [1, 0].map(|n| g.lit(Lit::i64(n)));
@@ -79,8 +79,8 @@ pub fn begins_of_runs(g: &mut Graph, x: NodeId) -> NodeId {
     begins[0]
 }
 
-/// Returns how many elements the runs have that begin at the first `count` of these indices, and the last of which
-/// ends before index `end`.
+/// Returns how many elements the runs have that begin at the first `count` of these indices. The last run ends before
+/// index `end`.
 pub fn lengths_of_runs(g: &mut Graph, begins: NodeId, count: NodeId, end: NodeId) -> NodeId {
     let n = extent(g, begins, 0);
     let lengths = generated(g, n, |g, k| {
@@ -96,7 +96,7 @@ pub fn lengths_of_runs(g: &mut Graph, begins: NodeId, count: NodeId, end: NodeId
     lengths[0]
 }
 
-/// Returns vectors of which the first `count` elements are those of other vectors, and the rest are values.
+/// Returns vectors whose first `count` elements are those of other vectors, and whose other elements are `rest`.
 pub fn filled(g: &mut Graph, count: NodeId, srcs: &[NodeId], rest: &[NodeId]) -> Vec<NodeId> {
     let n = extent(g, srcs[0], 0);
     generated(g, n, |g, i| {

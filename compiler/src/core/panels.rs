@@ -15,7 +15,7 @@ pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
     let before = g.lit(Lit::i64(PANEL - 1));
     let up = linear::add(g, extents[0], before);
     let count = simplify(g, Op::Binary(BinaryOp::Div, up, panel));
-    // the empty sum is neutral to the bit
+    // adding the empty sum changes no bit
     let nothing = g.lit(Lit::no_sum(ty));
     let each = g.lambda(&[Ty::I64], |g, p| {
         let first = linear::mul(g, p[0], panel);
@@ -37,8 +37,8 @@ pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
     exact_sum(g, init, sum)
 }
 
-/// Adds two numbers in a sum that the author did not write, which `fast_math` must not approximate. Until those of the
-/// author are approximated it is a multiply-add, which has the same bits.
+/// Adds two numbers in a sum that the author did not write, which `fast_math` must not approximate. Until the
+/// author's own sums have been approximated, it is a multiply-add, which has the same bits.
 fn exact_sum(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
     let ty = g.ty(a).elem;
     if !g.approximates || !ty.is_float() {

@@ -385,7 +385,7 @@ impl Parser<'_> {
         if !self.f.graph.ty(body).is_scalar() {
             return Err(self.c.error("a region yields a scalar"));
         }
-        // the innermost entry goes first, so that the meaning before all of them is restored last
+        // the innermost entry goes first, so that the outermost meaning is restored last
         for (name, before) in self.hidden.drain(outer..).rev() {
             match before {
                 Some(node) => self.names.insert(name, node),

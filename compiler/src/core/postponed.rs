@@ -1,9 +1,8 @@
 //! Arrays whose elements fusion composes only when a launch needs them.
 //!
-//! If z is read by a gather of a gather of it, no launch computes the array in between, and composing
-//! its element with that of z for nothing would take quadratic time in a chain of gathers. So the
-//! bodies of such arrays stay as the author wrote them, and are walked through for each index at which
-//! an element is needed.
+//! If z is read by a gather of a gather of it, no launch computes the array in between. Composing its element with
+//! that of z for nothing would take quadratic time in a chain of gathers. So the bodies of such arrays stay as the
+//! author wrote them, and are walked through for each index at which an element is needed.
 
 use super::total_reads::has_unproven_indices;
 use super::{Function, Graph, Lambda, NodeId, Op, Var};
@@ -11,7 +10,7 @@ use crate::budget;
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// What is postponed in a function.
+/// The arrays of a function that are postponed.
 pub struct Postponed {
     /// The arrays.
     pub arrays: HashSet<NodeId>,
@@ -77,8 +76,8 @@ impl Opened {
     }
 }
 
-/// Returns the operation that replaces one of a body, whose operands are replaced already. The flag says
-/// that it is a read which is not proven to be in bounds.
+/// Returns the operation that replaces one of a body, whose operands are replaced already. The flag says that it is a
+/// read which is not proven to be in bounds.
 pub type Compose<'c> = dyn FnMut(&mut Graph, Op, bool) -> NodeId + 'c;
 
 /// A walk through a body.
@@ -87,12 +86,11 @@ struct Walk {
     made: HashMap<NodeId, NodeId>,
     /// The variables in scope.
     scope: Vec<Var>,
-    /// The variables for which a read is not proven to be in bounds, with the indices of loops whose extents
-    /// depend on them.
+    /// The variables that make a read unproven, with the indices of loops whose extents depend on these.
     unproven: Vec<Var>,
 }
 
-/// Returns an opened body with these arguments, composed. Reads that depend on them are proven, or not.
+/// Returns an opened body with these arguments, composed. `proven` says whether reads that depend on them are.
 pub fn composed(
     g: &mut Graph,
     opened: &Opened,
@@ -126,7 +124,7 @@ impl Walk {
             let operands: Vec<NodeId> = op.operands().map(|o| *self.made.get(&o).unwrap_or(&o)).collect();
             let proven = !has_unproven_indices(g, &op, &self.unproven);
             let lambda = op.lambda().map(|l| match &op {
-                // all values of a loop have one step
+                // all values of a loop have the same step
                 Op::Loop { .. } => match &steps {
                     Some((of, made)) if (&of.0, of.1) == (l, proven) => made.clone(),
                     _ => {
@@ -140,7 +138,7 @@ impl Walk {
             let is_unproven = |i: &NodeId| g.node(*i).free.iter().any(|v| self.unproven.contains(v));
             let unproven = matches!(&op, Op::Elem(_, index) if index.iter().any(is_unproven));
             let op = op.with(&operands, lambda);
-            // the runner of the passes asks for the budget behind this pass
+            // the runner of the passes reports the exceeded budget after this pass
             let made = match budget::is_exceeded(&loc) {
                 true => g.add(op),
                 false => compose(g, op, unproven),
@@ -153,7 +151,7 @@ impl Walk {
         *self.made.get(&body).unwrap_or(&body)
     }
 
-    /// Returns a lambda with a composed body. Reads that depend on its parameters are `proven`, or not.
+    /// Returns a lambda with a composed body. `proven` says whether reads that depend on its parameters are.
     fn lambda(&mut self, g: &mut Graph, lambda: &Lambda, proven: bool, compose: &mut Compose) -> Lambda {
         let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
         let (outer, unproven) = (self.scope.len(), self.unproven.len());

@@ -110,7 +110,7 @@ impl Printer<'_> {
     /// are open here.
     fn region(&mut self, roots: &[NodeId]) {
         let g = &self.f.graph;
-        // what a node in scope needs is in scope, too
+        // everything that a node in scope needs is in scope, too
         for n in g.reachable_until(roots.iter().copied(), |n| self.names[n.0 as usize].is_some()) {
             let leaf = matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..));
             if leaf || !g.node(n).free.iter().all(|v| self.open.contains(v)) {
@@ -196,7 +196,7 @@ impl Printer<'_> {
                 );
             }
             Op::Scan { part, join, which, .. } => {
-                // what a part begins with need not be a tuple
+                // the value with which a part begins need not be a tuple
                 let which = if join.params.len() > 2 { format!("{which} ") } else { String::new() };
                 return self.lambda(
                     &format!("{} {which}", part.name()),

@@ -22,7 +22,7 @@ pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
     let Some(body) = g.op(generate).lambda().map(|l| l.body).filter(|_| g.has_total_reads()) else {
         return generate;
     };
-    // what depends on no index is left as it is
+    // values that depend on no index are left as they are
     let is_total = |n| matches!(g.op(n), Op::At(..));
     if !g.reachable_until([body], |n| g.is_closed(n)).into_iter().any(is_total) {
         return generate;
@@ -35,7 +35,7 @@ struct Prover<'a> {
     rules: &'a Equations,
     /// The enclosing indices, each with its extent.
     known: Vec<(NodeId, NodeId)>,
-    /// The last loop of an element, by its step and count, with its new step: all of its values have the same.
+    /// The last loop of an element, by its step and count, with its new step, which all values of the loop share.
     steps: Option<(Lambda, NodeId, Lambda)>,
     /// The results for nodes that depend on no index. If `None`, such nodes are left as they are.
     closed: Option<HashMap<NodeId, NodeId>>,

@@ -24,14 +24,14 @@ pub fn may_record(g: &Graph, n: NodeId) -> bool {
     false
 }
 
-/// Returns whether computing these values, with the elements of nested operations in them, may leave an error record;
-/// what another launch has computed leaves none here.
+/// Returns whether computing these values, with the elements of nested operations in them, may leave an error record
+/// here. Values that another launch has computed leave none here.
 pub fn may_record_here(g: &Graph, roots: impl IntoIterator<Item = NodeId>) -> bool {
     let is_known = |n: NodeId| g.is_closed(n) && g.op(n).needs_launch();
     g.reachable_until(roots, is_known).into_iter().any(|n| g.op(n).may_record(g))
 }
 
-/// Returns what an error record of a node says, where it is that a loop or an iteration does not end.
+/// Returns the text of a node's error record, if it says that a loop or an iteration does not end.
 pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
     let Op::Within(steps, _) = *g.op(n) else { return None };
     match g.op(steps) {
@@ -46,10 +46,10 @@ pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
     }
 }
 
-/// Returns two numbers of elements, of which a node leaves a record if they differ: how many a filter keeps, and how
-/// many the author promised. It is written so that no read of an array looks like it, and by comparisons that keep
-/// the order of the two: equal numbers are index 0 of one element, a smaller count is index 1 of one, a greater one
-/// index 0 of none.
+/// Returns two numbers of elements if a node leaves a record where they differ: how many a filter keeps, and how many
+/// the author promised. The node has a form that no read of an array has, by comparisons that keep the order of the
+/// two: equal numbers are index 0 of one element, a smaller count is index 1 of one, and a greater one is index 0 of
+/// none.
 ///
 /// ```text
 /// within (cast i64 (count < n)), (cast i64 (count <= n))
@@ -67,13 +67,13 @@ pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
     (below == BinaryOp::Lt && most == BinaryOp::Le && both == same).then_some(both)
 }
 
-/// What an error record says of such numbers, which stand in place of the braces.
+/// The text of such an error record, in which the two numbers replace the braces.
 pub const WORDS_OF_NUMBER: &str = "with_len: {} elements are kept, not {}";
 
-/// What an error record of a read says in a function that is interpreted.
+/// The text of an error record of a read, in a function that is interpreted.
 pub const WORDS_OF_READ: &str = "an index is out of range";
 
-/// Returns what an error record of a node says in a function that is interpreted.
+/// Returns the text of a node's error record, in a function that is interpreted.
 pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
     match g.op(n) {
         Op::Binary(..) => "an integer is divided by zero",
@@ -87,8 +87,8 @@ pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
     }
 }
 
-/// What is known about the nodes of one graph, so that many can be asked about in one walk. The marks
-/// of the nodes must not change meanwhile.
+/// What is known about the nodes of one graph, so that many can be examined in one walk. The marks of the nodes must
+/// not change meanwhile.
 #[derive(Default)]
 pub struct Records(HashMap<NodeId, bool>);
 
@@ -120,7 +120,7 @@ impl Records {
     }
 }
 
-/// Returns what an error record of a node says that is a test of unique destinations (`destinations::are_unique`).
+/// Returns the text of a node's error record, if the node tests unique destinations (`destinations::are_unique`).
 pub fn broken_promise(g: &Graph, n: NodeId) -> Option<&'static str> {
     let Op::Within(index, one) = *g.op(n) else { return None };
     let Op::Cast(_, is_second) = *g.op(index) else { return None };
@@ -134,7 +134,7 @@ pub fn broken_promise(g: &Graph, n: NodeId) -> Option<&'static str> {
     (is_test && is_one).then_some("scatter_unique: an earlier element has the same destination")
 }
 
-/// Returns what an error record of a node says that is a test of the bounds of a segment (`segments::are_bounds`).
+/// Returns the text of a node's error record, if the node tests the bounds of a segment (`segments::are_bounds`).
 pub fn wrong_bounds(g: &Graph, n: NodeId) -> Option<&'static str> {
     let Op::Within(index, one) = *g.op(n) else { return None };
     let Op::Cast(_, is_wrong) = *g.op(index) else { return None };

@@ -21,7 +21,7 @@ pub fn rewrite_from(f: &Function, rules_too: bool, rule: &mut Step) -> Function 
     if rules_too { rebuild(f, None, false, rule) } else { rebuild(f, Some(&mut copy), false, rule) }
 }
 
-/// Rewrites the arrays that are stored, as temporaries or as results, by others that `of` gives for them.
+/// Replaces arrays that are stored, as temporaries or as results, by those that `of` returns for them.
 pub fn rewrite_stored(f: &Function, of: &mut dyn FnMut(&mut Graph, NodeId) -> Option<NodeId>) -> Function {
     let mut f = rewrite_from(f, true, &mut |g, op, _| match op {
         Op::Materialize(x) => {
@@ -117,8 +117,8 @@ struct Rebuild<'a> {
     order: Vec<NodeId>,
     /// The variables of the enclosing lambdas.
     open: Vec<Var>,
-    /// The new lambdas of old ones, by their bodies: all values of a loop, and all components of a tuple, have the
-    /// same. Entries that were made inside a lambda are removed at its end.
+    /// The new lambdas of old ones, by the old bodies: all values of a loop, and all components of a tuple, have the
+    /// same lambda. Entries that were made inside a lambda are removed at its end.
     lambdas: HashMap<NodeId, (Lambda, Lambda)>,
     /// Their bodies in order.
     bodies: Vec<NodeId>,
@@ -151,7 +151,7 @@ impl<'a> Rebuild<'a> {
     /// Rebuilds the nodes that `roots` need, as far as their variables are open.
     fn region(&mut self, roots: &[NodeId]) {
         let old = self.old;
-        // what a rebuilt node needs was rebuilt before it
+        // the operands of a rebuilt node were rebuilt before it
         for n in old.reachable_until(roots.iter().copied(), |n| self.memo[n.0 as usize].is_some()) {
             let node = old.node(n);
             if !node.free.iter().all(|v| self.open.contains(v)) {
@@ -163,7 +163,7 @@ impl<'a> Rebuild<'a> {
                 *l = self.lambda(l);
             }
             self.new.set_loc(node.loc.clone());
-            // the runner of the passes asks for the budget behind this pass
+            // the runner of the passes reports the exceeded budget after this pass
             let made = match budget::is_exceeded(&node.loc) {
                 true => self.new.add(op),
                 false => (self.rule)(self.new, op, n),

@@ -3,13 +3,13 @@
 //! ```text
 //! a matrix of 2 rows of 9 elements      rows: 2 lines, whose chunks are a matrix of 2 rows of 3
 //!                                       columns: 9 lines, whose chunks are a matrix of 1 row of 9
-//! a vector with the offsets 0, 7, 9     chunk 0 of the first segment has place 0 of 3, that of the second one place 1
+//! a vector with the offsets 0, 7, 9    chunk 0 of the first segment has place 0 of 3, that of the second has place 1
 //! ```
 //!
-//! Arrays of parts of a matrix have the places of all parts, complete or not. Of segments they have those of as many
-//! parts as the vector without segments: part q of a segment that begins at element b has the place b / size + q. A
-//! complete part shares its place with no other one, because the next segment begins at least so many elements behind
-//! b as its complete parts have. The segment of a place is that of the last element of the vector's part there.
+//! Arrays of parts of a matrix have places for all parts, complete or not. Arrays of parts of segments have as many
+//! places as the vector without segments has parts: part q of a segment that begins at element b has the place b /
+//! size + q. A complete part shares its place with no other one, because the next segment begins after all elements
+//! of the complete parts. The segment of a place is that of the last element of the vector's part there.
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
 use super::orders::{generated, generated_over, inside};
@@ -17,7 +17,7 @@ use super::simplify::{extent, simplify};
 use super::{Graph, NodeId, Op, index_space};
 use crate::scalar::BinaryOp;
 
-/// What is a line of an array.
+/// Which sequences of an array are its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
     /// Each row: along the last axis.
@@ -31,24 +31,24 @@ pub enum Along {
 /// The lines of arrays of one shape.
 #[derive(Clone)]
 pub enum Lines {
-    /// A vector of so many elements is one line.
+    /// One line: a vector of this many elements.
     Vector(NodeId),
     /// An array of these extents.
     Along(Along, Vec<NodeId>),
-    /// Segments of a vector of so many elements.
+    /// Segments of a vector, each of which is a line.
     Segments {
         /// The number of elements.
         count: NodeId,
-        /// Where the segment of each element begins, stored; -1 if it is in none.
+        /// Where the segment of each element begins, as a stored array; -1 if the element is in none.
         begins: NodeId,
     },
 }
 
-/// A line: what the places of its parts follow from.
+/// A line, as far as the places of its parts depend on it.
 pub struct Line {
-    /// All indices of an array of parts, of which that along the line does not count; of a segment its begin.
+    /// All indices of an array of parts, of which that along the line does not count; for a segment, its beginning.
     of: Vec<NodeId>,
-    /// Whether there is such a line, if it may be none.
+    /// The condition that there is such a line, if there may be none.
     pub exists: Option<NodeId>,
 }
 
@@ -56,27 +56,27 @@ pub struct Line {
 type OfPart<'a> = &'a dyn Fn(&mut Graph, &Line, NodeId) -> Vec<NodeId>;
 
 impl Lines {
-    /// A vector.
+    /// Returns a vector as one line.
     pub fn vector(g: &mut Graph, x: NodeId) -> Lines {
         Lines::Vector(g.add(Op::Len(x, 0)))
     }
 
-    /// The rows, columns or planes of an array.
+    /// Returns the rows, columns or planes of an array.
     pub fn along(g: &mut Graph, along: Along, x: NodeId) -> Lines {
         Lines::Along(along, (0..g.ty(x).rank).map(|axis| extent(g, x, axis)).collect())
     }
 
-    /// Whether arrays of parts have places for complete ones only.
+    /// Whether arrays of parts have places for complete parts only.
     pub fn has_complete_parts_only(&self) -> bool {
         matches!(self, Lines::Segments { .. })
     }
 
-    /// Whether the place of an element takes divisions, so that it is stored, rather than computed wherever it is read.
+    /// Whether the place of an element takes divisions: then it is stored, rather than computed wherever it is read.
     pub fn has_costly_places(&self) -> bool {
         matches!(self, Lines::Along(Along::Planes, _))
     }
 
-    /// The axis along which the parts of lines lie, in arrays of so many axes.
+    /// Returns the axis along which the parts of lines lie, in arrays of this rank.
     fn axis(along: Along, rank: usize) -> usize {
         match along {
             Along::Rows => rank - 1,
@@ -85,7 +85,7 @@ impl Lines {
         }
     }
 
-    /// The number of elements of a line; of segments that of all.
+    /// Returns the number of elements of a line; for segments, that of all elements.
     fn len(&self, g: &mut Graph) -> NodeId {
         match self {
             Lines::Vector(count) | Lines::Segments { count, .. } => *count,
@@ -94,7 +94,7 @@ impl Lines {
         }
     }
 
-    /// The number of the last part of a line.
+    /// Returns the number of the last part of a line.
     pub fn last(&self, g: &mut Graph, line: &Line, size: i64) -> NodeId {
         let len = self.len(g);
         let parts = ceil_div(g, len, size);
@@ -108,7 +108,7 @@ impl Lines {
         }
     }
 
-    /// Where a part of a line lies among those of `size` elements, or an element if that is 1.
+    /// Returns the indices of a part among the parts of `size` elements; of an element, if `size` is 1.
     pub fn index(&self, g: &mut Graph, line: &Line, size: i64, number: NodeId) -> Vec<NodeId> {
         match self {
             Lines::Vector(_) => vec![number],
@@ -130,7 +130,7 @@ impl Lines {
         }
     }
 
-    /// Whether a part of `size` elements is complete.
+    /// Returns whether a part of `size` elements is complete.
     pub fn is_complete(&self, g: &mut Graph, line: &Line, number: NodeId, size: i64) -> NodeId {
         let next = with_number(g, BinaryOp::Add, number, 1);
         let end = with_number(g, BinaryOp::Mul, next, size);
@@ -148,16 +148,16 @@ impl Lines {
         binary(g, BinaryOp::And, is_inside, is_same)
     }
 
-    /// The segment of an element.
+    /// Returns the segment of an element.
     fn segment(g: &mut Graph, begins: NodeId, i: NodeId) -> Line {
         let begin = inside(g, begins, i);
         let exists = with_number(g, BinaryOp::Ge, begin, 0);
-        // what is read for an element in no segment lies inside, too
+        // what is read for an element that is in no segment must be in bounds, too
         let begin = with_number(g, BinaryOp::Max, begin, 0);
         Line { of: vec![begin], exists: Some(exists) }
     }
 
-    /// The arrays of the values of each part of `size` elements.
+    /// Returns the arrays of the values of each part of `size` elements.
     pub fn parts(&self, g: &mut Graph, size: i64, value: OfPart) -> Vec<NodeId> {
         let len = self.len(g);
         let count = ceil_div(g, len, size);
@@ -189,7 +189,7 @@ impl Lines {
         })
     }
 
-    /// The arrays of the values of each element.
+    /// Returns the arrays of the values of each element.
     pub fn elements(&self, g: &mut Graph, value: OfPart) -> Vec<NodeId> {
         match self {
             Lines::Along(Along::Planes, extents) => generated_over(g, extents, |g, index| {
@@ -206,8 +206,8 @@ impl Lines {
         }
     }
 
-    /// Returns the scans that leave out each element's own value, from those that do not: the first value of a line is
-    /// `init`.
+    /// Returns the scans that leave out each element's own value, from those that include it: the first value of a
+    /// line is `init`.
     pub fn exclusive(&self, g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId> {
         self.elements(g, &|g, line, i| {
             let has_one = with_number(g, BinaryOp::Gt, i, 0);

@@ -32,7 +32,7 @@ pub fn tiles(g: &mut Graph, src: NodeId) -> NodeId {
     ceil_div(g, n, SCAN_TILE)
 }
 
-/// Returns the array of a part that has one value for each of so many tiles.
+/// Returns the array of a part that has one value for each tile.
 pub fn of_tiles(
     g: &mut Graph,
     (part, count): (ScanPart, NodeId),
@@ -61,7 +61,8 @@ pub fn stored(g: &mut Graph, x: NodeId, once: bool) -> NodeId {
     stored
 }
 
-/// Returns a component of the scan on which places ([`Op::Place`]) depend, or what is stored in its own places.
+/// Returns a component of the scan on which places ([`Op::Place`]), or the elements that are stored at their own,
+/// depend.
 pub fn scan_of_places(g: &Graph, at: NodeId, src: NodeId) -> Option<NodeId> {
     let body = g.op(if is_index(g, at) { src } else { at }).lambda()?.body;
     let is_known = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);

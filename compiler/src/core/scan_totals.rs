@@ -10,15 +10,15 @@
 //! %s = generate n (%i) { %before[i / 4] + (the partial result of element i in its chunk) }
 //! ```
 //!
-//! A partial result before a part is joined from the totals of the aligned blocks that its number has bits for:
-//! before part 13 of a row stand its blocks of 8, 4 and 1 parts. So an element of `before` reads some totals of one
-//! or two arrays, and no launch waits for another one's blocks. Only `before` of chunks and the totals of chunks
+//! The partial result before a part is joined from the totals of aligned blocks, one for each bit of the part's
+//! number: before part 13 of a row there are blocks of 8, 4 and 1 parts. So an element of `before` reads some totals
+//! of one or two arrays, and no launch waits for blocks of its own. Only `before` of chunks and the totals of chunks
 //! have as much as a quarter of the vector's elements.
 //!
-//! The last array stays an expression, so that maps and reductions of a scan share its launch; it is stored if
-//! its operator may leave error records, which it then leaves once, and if it is one of planes. The total of a part
-//! that is not complete is any value: nothing needs it. It is still read, as both arms of a choice may be, so every
-//! index lies inside of its array, and an array of parts has a value wherever a line has an element.
+//! The last array stays an expression, so that maps and reductions of a scan share its launch. It is stored if its
+//! operator may leave error records, which it then leaves once, and if the lines are planes. The total of a part that
+//! is not complete may be any value: nothing needs it. It is still read, because both arms of a choice may be, so
+//! every index is inside of its array, and an array of parts has a value wherever a line has an element.
 
 use super::arithmetic::with_number;
 use super::scan_lines::{Line, Lines};
@@ -27,7 +27,8 @@ use super::{Graph, Lambda, NodeId, Op, tuples};
 use super::{SCAN_CHUNK as CHUNK, SCAN_GROUP as GROUP, SCAN_ROW as ROW, SCAN_TILE as TILE};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The blocks between a chunk and a row, a row and a tile, a tile and a group, whose totals are stored as well.
+/// The numbers of parts of the blocks between a chunk and a row, a row and a tile, a tile and a group. Their totals
+/// are stored as well.
 const CHUNKS: i64 = 4 * CHUNK;
 const ROWS: i64 = 8 * ROW;
 const TILES: i64 = 4 * TILE;
@@ -55,18 +56,18 @@ pub struct Scan {
     /// The array of each component.
     sources: Value,
     lines: Lines,
-    /// Whether it is computed once for the call, and leaves its records whatever is read of it.
+    /// Whether it is computed once for the call, and so leaves its records whatever is read of it.
     once: bool,
 }
 
 impl Scan {
-    /// The scan of lines of arrays, one for each component of the operator.
+    /// Returns the scan of lines of arrays, one array for each component of the operator.
     pub fn new(g: &Graph, (join, sources): (Lambda, Vec<NodeId>), lines: Lines, once: bool) -> Scan {
         let types = sources.iter().map(|x| g.ty(*x).elem).collect();
         Scan { join, types, sources, lines, once }
     }
 
-    /// The arrays of the components of the result.
+    /// Returns the arrays of the components of the result.
     pub fn results(&self, g: &mut Graph, init: &[NodeId]) -> Vec<NodeId> {
         let before = self.before_chunks(g, init);
         let all = self.lines.elements(g, &|g, line, i| {
@@ -83,7 +84,7 @@ impl Scan {
         if records || self.lines.has_costly_places() { self.kept(g, all) } else { all }
     }
 
-    /// What stands before each chunk.
+    /// Returns what stands before each chunk.
     fn before_chunks<'a>(&self, g: &mut Graph, init: &'a [NodeId]) -> Before<'a> {
         let own = Totals { size: 1, arrays: self.sources.clone() };
         let mut all = vec![own];
@@ -120,8 +121,8 @@ impl Scan {
         })
     }
 
-    /// Stores what stands before each part of `size` elements. Where lines have room for complete parts alone, the
-    /// value of a part is what stands before the next one.
+    /// Stores what stands before each part of `size` elements. If lines only have room for complete parts, the value
+    /// of a part is what stands before the next one.
     fn stored_before<'a>(
         &self,
         g: &mut Graph,
@@ -140,7 +141,7 @@ impl Scan {
         Before { size, arrays, init }
     }
 
-    /// What stands before a part.
+    /// Returns what stands before a part.
     fn before_part(&self, g: &mut Graph, before: &Before, line: &Line, number: NodeId) -> Value {
         if !self.lines.has_complete_parts_only() {
             return self.values(g, (&before.arrays, before.size), line, number);
@@ -152,7 +153,7 @@ impl Scan {
         selected(g, is_not_first, &found, before.init)
     }
 
-    /// The totals of blocks of that many elements, each of some blocks that are smaller.
+    /// Returns the totals of blocks of this many elements, each of which consists of some smaller blocks.
     fn totals(&self, g: &mut Graph, below: &Totals, size: i64) -> Totals {
         let by = size / below.size;
         let arrays = self.stored(g, size, &|g, line, block| {
@@ -164,7 +165,7 @@ impl Scan {
                 self.values(g, (&below.arrays, below.size), line, number)
             });
             let values: Vec<Value> = values.collect();
-            // one that is not complete must not leave a record
+            // an incomplete block must leave no record
             let is_complete = self.lines.is_complete(g, line, block, size);
             let total = self.tree(g, &values);
             selected(g, is_complete, &total, &values[0])
@@ -172,7 +173,7 @@ impl Scan {
         Totals { size, arrays }
     }
 
-    /// The initial value and the totals of the groups before a group, joined one after the other.
+    /// Returns the initial value and the totals of the groups before a group, joined one after the other.
     fn chain(
         &self,
         g: &mut Graph,
@@ -191,8 +192,8 @@ impl Scan {
         (0..self.types.len() as u32).map(|which| g.add(state(which))).collect()
     }
 
-    /// The part of that number in a larger one of `whole` elements: whether it is not the first one, and the values
-    /// of those before it, joined. `levels` are the totals of such parts and of larger blocks of them.
+    /// For the part with this number in a larger one of `whole` elements, returns whether it is not the first one,
+    /// and the join of those before it. `levels` are the totals of such parts and of larger blocks of them.
     fn before(
         &self,
         g: &mut Graph,
@@ -213,7 +214,7 @@ impl Scan {
                 let pair = quotient(g, number, totals.size * blocks * 2 / own);
                 let first = times(g, pair, blocks * 2);
                 let values = (0..blocks).map(|place| {
-                    // the total is needed only if the whole block is there
+                    // the total is needed only if the whole block exists
                     let number = plus(g, first, place);
                     let number = simplify(g, Op::Binary(BinaryOp::Min, number, last));
                     self.values(g, (&totals.arrays, totals.size), line, number)
@@ -233,12 +234,12 @@ impl Scan {
         found.expect("a part has several smaller ones")
     }
 
-    /// The partial result of an element in its chunk.
+    /// Returns the partial result of an element in its chunk.
     fn in_chunk(&self, g: &mut Graph, line: &Line, i: NodeId) -> Value {
         let read = |g: &mut Graph, i| self.values(g, (&self.sources, 1), line, i);
         let [place, odd] = [CHUNK, 2].map(|n| remainder(g, i, n));
         let own = read(g, i);
-        // no index is beyond the element's own, also where the value there is not needed
+        // no index is beyond the element's own, even where the value there is not needed
         let before = simplify(g, Op::Binary(BinaryOp::Sub, i, odd));
         let before = read(g, before);
         let is_odd = is_not_zero(g, odd);
@@ -254,7 +255,7 @@ impl Scan {
         selected(g, is_high, &both, &pair)
     }
 
-    /// The values of a part of a line, or of an element, in arrays of those of `size` elements.
+    /// Returns the values of a part of a line, or of an element, from arrays of parts of `size` elements.
     fn values(&self, g: &mut Graph, (arrays, size): (&[NodeId], i64), line: &Line, number: NodeId) -> Value {
         let index = self.lines.index(g, line, size, number);
         arrays.iter().map(|x| g.add(Op::Elem(*x, index.clone()))).collect()
@@ -265,14 +266,14 @@ impl Scan {
         tuples::components(g, body)
     }
 
-    /// Two values, one of which may be missing, joined; any value if both are.
+    /// Returns the join of two values, either of which may be missing; any value if both are.
     fn maybe_joined(&self, g: &mut Graph, a: (NodeId, &Value), b: (NodeId, &Value)) -> Value {
         let both = self.joined(g, a.1, b.1);
         let with_b = selected(g, b.0, &both, a.1);
         selected(g, a.0, &with_b, b.1)
     }
 
-    /// Values joined as neighbours; their number is a power of two.
+    /// Returns the join of values as neighbours; their number is a power of two.
     fn tree(&self, g: &mut Graph, values: &[Value]) -> Value {
         match values {
             [one] => one.clone(),
@@ -284,7 +285,7 @@ impl Scan {
         }
     }
 
-    /// An array for each component of a value of each part of `size` elements, stored.
+    /// Returns, for each component of a value of each part of `size` elements, a stored array.
     fn stored(&self, g: &mut Graph, size: i64, value: &dyn Fn(&mut Graph, &Line, NodeId) -> Value) -> Value {
         let all = self.lines.parts(g, size, value);
         self.kept(g, all)

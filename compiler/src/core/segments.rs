@@ -1,13 +1,14 @@
-//! Reductions of segments of vectors that begin at offsets which are data, each in the order of semantics 5.1 from
-//! its own start.
+//! Reductions of segments of vectors that begin at offsets which are data. Each segment has the order of semantics
+//! 5.1 from its own beginning.
 //!
 //! A segment of up to 2048 elements is reduced by its element of the result. A longer one is cut into tiles of 2048
-//! elements. Every tile is an element of an array, so that one long segment has as many of them as many short ones.
-//! The tiles of a segment are joined by the element of another array that belongs to the place where it begins.
+//! elements. Every tile is an element of an array, so that one long segment takes as many threads as many short ones.
+//! The tiles of a segment are joined by the element of another array that belongs to the place where the segment
+//! begins.
 //!
 //! A tile has its place in that array without any count of the tiles before it, because segments lie one behind the
-//! other: of 2048 neighbouring elements of the vector, a *block*, one long segment at most begins there, and at most
-//! one has another tile than its first that begins there. The segment is found by a search among the beginnings.
+//! other. In 2048 neighbouring elements of the vector, a *block*, at most one long segment begins, and at most one
+//! segment has a tile that begins there and is not its first. The segment is found by a search among the beginnings.
 //!
 //! ```text
 //! %tiles = generate .. (%t) { .. reduce (+) from -0 over (generate %count[%t] (%i) { %x[%begin[%t] + %i] }) }
@@ -23,7 +24,7 @@ use super::simplify::extent;
 use super::{Graph, Lambda, NodeId, Op, TILE, tuples};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The operator of a reduction, its initial value, and with it the number of its components.
+/// The operator of a reduction, and its initial value, whose number of components is that of the reduction.
 #[derive(Clone, Copy)]
 struct Reduction<'a> {
     join: &'a Lambda,
@@ -37,12 +38,12 @@ impl Reduction<'_> {
     }
 }
 
-/// Chooses between several values each.
+/// Chooses one of two lists of values by a condition.
 fn choose(g: &mut Graph, condition: NodeId, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
     a.iter().zip(b).map(|(a, b)| select(g, condition, *a, *b)).collect()
 }
 
-/// Returns the scan that leaves out each element's own value, from one that does not: the first value is `init`.
+/// Returns the scan that leaves out each element's own value, from one that includes it: the first value is `init`.
 pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId> {
     let n = extent(g, scans[0], 0);
     generated(g, n, |g, i| {
@@ -53,8 +54,8 @@ pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId
     })
 }
 
-/// Whether a segment from `begin` up to, not including, `end` lies in a vector of so many elements:
-/// 0 <= begin <= end <= count. If not, a record is left, which says what is wrong (`records::wrong_bounds`).
+/// Returns whether a segment from `begin` up to, not including, `end` lies in a vector of `count` elements: 0 <=
+/// begin <= end <= count. If not, leaves a record that says what is wrong (`records::wrong_bounds`).
 pub fn are_bounds(g: &mut Graph, [begin, end]: [NodeId; 2], count: NodeId) -> NodeId {
     let (zero, one) = (g.lit(Lit::i64(0)), g.lit(Lit::i64(1)));
     let tests = [(BinaryOp::Lt, begin, zero), (BinaryOp::Lt, end, begin), (BinaryOp::Lt, count, end)];
@@ -67,7 +68,7 @@ pub fn are_bounds(g: &mut Graph, [begin, end]: [NodeId; 2], count: NodeId) -> No
 }
 
 /// Returns the first of the indices from `low` up to, not including, `high` for which a condition holds, or `high`.
-/// It holds for all behind the first one.
+/// If the condition holds for an index, it must hold for all later ones.
 pub fn first_where(
     g: &mut Graph,
     [low, high]: [NodeId; 2],
@@ -86,7 +87,8 @@ pub fn first_where(
     found[0]
 }
 
-/// Reduces the values at the indices up to a count without an initial value; of none the result has no meaning.
+/// Reduces the values at the indices up to a count, without an initial value. If there are none, the result has no
+/// meaning.
 fn without_initial(
     g: &mut Graph,
     count: NodeId,
@@ -102,7 +104,7 @@ fn without_initial(
         let (src, init) = (generated(g, count, value)[0], g.lit(none));
         return vec![g.add(Op::Reduce { join: of.join.clone(), init, src, which: 0 })];
     }
-    // other operators get a component that is false of the initial value alone
+    // other operators get a further component, which is false for the initial value alone
     let [yes, no] = [true, false].map(|b| g.lit(Lit::bool(b)));
     let src = generated(g, count, |g, i| {
         let all = [vec![yes], value(g, i)].concat();
@@ -134,7 +136,7 @@ fn reduction(
     choose(g, is_any, &joined, of.init)
 }
 
-/// Where segments begin, how many elements they have, and before which one the last of them ends that has any.
+/// Where segments begin, how many elements they have, and before which element the last segment that has any ends.
 #[derive(Clone, Copy)]
 struct Parts {
     begins: NodeId,
@@ -156,7 +158,7 @@ pub fn reduced(
 }
 
 /// Returns the reductions of the runs that begin at the first `count` of the indices `begins`, the last of which ends
-/// before index `end`; and the initial values behind these.
+/// before index `end`; all further elements are the initial values.
 pub fn of_runs(
     g: &mut Graph,
     values: &[NodeId],
@@ -166,7 +168,7 @@ pub fn of_runs(
 ) -> Vec<NodeId> {
     let (n, all) = (extent(g, begins, 0), extent(g, values[0], 0));
     let zero = g.lit(Lit::i64(0));
-    // who asks by the C ABI may give any numbers, and reads nothing outside of the values by them
+    // callers of the C ABI may pass any numbers, which must not make this read outside of the values
     let lengths = lengths_of_runs(g, begins, count, end);
     let lengths = generated(g, n, |g, k| {
         let (begin, length) = (inside(g, begins, k), inside(g, lengths, k));
@@ -177,7 +179,8 @@ pub fn of_runs(
         let rises = binary(g, BinaryOp::Le, begin, end);
         let fits = [to, rises].into_iter().fold(from, |a, b| binary(g, BinaryOp::And, a, b));
         let length = select(g, fits, length, zero);
-        // the outermost condition is the number of runs alone: strategies read nothing of what is behind them
+        // the outermost condition depends on the number of runs alone, so that strategies read nothing for segments
+        // after it
         vec![select(g, is_run, length, zero)]
     });
     let end = binary(g, BinaryOp::Min, count, n);
@@ -191,14 +194,14 @@ fn joined(g: &mut Graph, values: &[NodeId], of: Parts, by: Reduction) -> Vec<Nod
     let blocks = with_number(g, BinaryOp::Div, all, TILE);
     let blocks = with_number(g, BinaryOp::Add, blocks, 1);
     let is_any = with_number(g, BinaryOp::Gt, segments, 0);
-    // there is one to read for segments that have none
+    // there is one block to read for segments that have none
     let blocks = select(g, is_any, blocks, segments);
     let last = with_number(g, BinaryOp::Sub, blocks, 1);
     let [begins, lengths, counts] = tiles(g, blocks, of);
     let most = with_number(g, BinaryOp::Mul, blocks, 2);
     let of_tiles = generated(g, most, |g, t| {
         let [begin, count] = [begins, lengths].map(|x| inside(g, x, t));
-        // strategies see that none has more than one tile
+        // this tells strategies that no segment has more than one tile
         let count = with_number(g, BinaryOp::Min, count, TILE);
         without_initial(g, count, by, |g, i| read(g, values, begin, i))
     });
@@ -207,7 +210,7 @@ fn joined(g: &mut Graph, values: &[NodeId], of: Parts, by: Reduction) -> Vec<Nod
         let first = binary(g, BinaryOp::Add, b, blocks);
         let count = inside(g, counts, first);
         reduction(g, count, by, |g, i| {
-            // segments that overlap, which have left a record, may have more tiles than there is room for
+            // segments that overlap have left a record; they may have more tiles than there is room for
             let other = binary(g, BinaryOp::Add, b, i);
             let other = binary(g, BinaryOp::Min, other, last);
             let is_first = with_number(g, BinaryOp::Eq, i, 0);
@@ -231,15 +234,15 @@ fn joined(g: &mut Graph, values: &[NodeId], of: Parts, by: Reduction) -> Vec<Nod
     })
 }
 
-/// Returns the elements that stand so far behind the beginning of a segment.
+/// Returns the elements at a distance from the beginning of a segment.
 fn read(g: &mut Graph, values: &[NodeId], begin: NodeId, i: NodeId) -> Vec<NodeId> {
     let i = binary(g, BinaryOp::Add, begin, i);
     values.iter().map(|x| inside(g, *x, i)).collect()
 }
 
-/// Returns where each tile of a long segment begins, how many elements it has, and how many tiles its segment has: in
-/// the order of blocks, first those of which the segment has others before, then the segments' first ones. Where
-/// there is no such tile, all of these are 0.
+/// Returns where each tile of a long segment begins, how many elements it has, and how many tiles its segment has. In
+/// the order of blocks, tiles that are not the first of their segment come first, then the segments' first tiles.
+/// Where there is no such tile, all of these numbers are 0.
 fn tiles(g: &mut Graph, blocks: NodeId, of: Parts) -> [NodeId; 3] {
     let last = with_number(g, BinaryOp::Sub, of.end, 1);
     let last = with_number(g, BinaryOp::Max, last, 0);
@@ -251,7 +254,7 @@ fn tiles(g: &mut Graph, blocks: NodeId, of: Parts) -> [NodeId; 3] {
         let next = with_number(g, BinaryOp::Add, block, 1);
         let bound = select(g, is_first, next, block);
         let bound = with_number(g, BinaryOp::Mul, bound, TILE);
-        // the last segment that begins before that element is the only long one which may reach it
+        // only the last segment that begins before that element can be a long one that reaches it
         let low = g.lit(Lit::i64(0));
         let segment = first_where(g, [low, last], |g, k| {
             let next = with_number(g, BinaryOp::Add, k, 1);

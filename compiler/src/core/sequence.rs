@@ -21,9 +21,9 @@ pub fn row_and_column(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> 
     vec![(row, rows), (column, columns)]
 }
 
-/// Finds the indices that the body computes from element `k` of a row-major index space of `count`
-/// elements: rows `k / width`, columns `k % width`, and the same of rows. What is computed from another
-/// one comes first. Each has its extent.
+/// Finds the indices that the body computes from element `k` of a row-major index space of `count` elements: rows `k
+/// / width`, columns `k % width`, and the same of rows. An index that is computed from another one comes before that.
+/// Each has its extent.
 pub fn derived(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<(NodeId, NodeId)> {
     let mut found = Vec::new();
     for (index, width) in quotients(g, k, body) {

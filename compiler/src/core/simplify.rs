@@ -72,7 +72,7 @@ fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
     }
 }
 
-/// Returns the normal form of wrapping i64 sums and products by constants, unless what cancels out of it may leave
+/// Returns the normal form of wrapping i64 sums and products by constants, unless a term that cancels out may leave
 /// an error record. The form must differ from the operation itself, or simplification would not terminate.
 fn normal(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let n = g.add(op.clone());
@@ -86,7 +86,7 @@ pub fn extents(g: &mut Graph, x: NodeId) -> Vec<NodeId> {
     (0..g.ty(x).rank).map(|axis| extent(g, x, axis)).collect()
 }
 
-/// The number of arrays through which a length is found again each time.
+/// The number of arrays through which a length is followed again each time, instead of being kept.
 const NEAR: usize = 8;
 
 /// Returns the length of an array expression along an axis, in normal form.

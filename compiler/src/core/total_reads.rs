@@ -1,4 +1,4 @@
-//! Bodies whose reads are total, because an index from outside may be anything.
+//! Bodies whose reads become total, because an index from outside may be anything.
 
 use super::{Graph, Lambda, NodeId, Op, Var};
 use crate::scalar::Ty;
@@ -25,8 +25,8 @@ fn depends(g: &Graph, n: NodeId, vars: &[Var]) -> bool {
     g.node(n).free.iter().any(|v| vars.contains(v))
 }
 
-/// Whether an operation has a loop whose indices are proven to be below extents that may be anything, because
-/// these depend on the variables: then reads at its indices are not proven either.
+/// Whether an operation has a loop whose extents depend on the variables. Its indices are proven to be below these
+/// extents, which may be anything, so reads at its indices are not proven.
 pub fn has_unproven_indices(g: &Graph, op: &Op, vars: &[Var]) -> bool {
     match op {
         Op::Loop { .. } => op.operands().take(1).any(|count| depends(g, count, vars)),
@@ -35,8 +35,8 @@ pub fn has_unproven_indices(g: &Graph, op: &Op, vars: &[Var]) -> bool {
     }
 }
 
-/// Replaces `elem` by `at` if an index depends on one of the variables. The indices of loops whose extents
-/// depend on them are added to these.
+/// Replaces `elem` by `at` if an index depends on one of the variables. The indices of loops whose extents depend on
+/// these are added to them.
 fn total_reads(g: &mut Graph, n: NodeId, vars: &mut Vec<Var>, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
     if !depends(g, n, vars) || matches!(g.op(n), Op::Var(..)) {
         return n;

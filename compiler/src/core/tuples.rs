@@ -6,9 +6,9 @@
 //! %r = reduce 1 (%a: f32, %i: i64, %b: f32, %j: i64) from %n over %t { .. yield %tuple }
 //! ```
 //!
-//! A tuple is no value that is stored: an array whose elements are tuples is a `map` or a `generate`, and
-//! only a reduction or fold reads it. So most of the compiler sees operands of a node, and what has to
-//! look at the components asks here.
+//! A tuple is never stored: an array whose elements are tuples is a `map` or a `generate`, and only a reduction or
+//! fold reads it. So most of the compiler sees the operands of a node, and code that has to look at the components
+//! uses the functions of this file.
 
 use super::{Graph, NodeId, Op};
 use crate::scalar::Ty;
@@ -21,7 +21,7 @@ pub fn components(g: &Graph, n: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// Returns the types of the components of a tuple, or that of a scalar.
+/// Returns the types of the components of a tuple, or the type of a scalar.
 pub fn types(g: &Graph, n: NodeId) -> Vec<Ty> {
     match g.op(n) {
         Op::Tuple(all) => all.iter().map(|c| g.ty(*c).elem).collect(),
@@ -89,7 +89,7 @@ pub fn of(g: &mut Graph, components: Vec<NodeId>) -> NodeId {
     }
 }
 
-/// Returns the tuple in which each component is replaced, or what replaces a scalar.
+/// Returns the tuple in which each component is replaced, or the replacement of a scalar.
 pub fn each(g: &mut Graph, n: NodeId, mut f: impl FnMut(&mut Graph, NodeId) -> NodeId) -> NodeId {
     match g.op(n).clone() {
         Op::Tuple(all) => {
@@ -100,8 +100,8 @@ pub fn each(g: &mut Graph, n: NodeId, mut f: impl FnMut(&mut Graph, NodeId) -> N
     }
 }
 
-/// Returns the `generate` in which the array of each component is replaced by `f`, which returns a `generate`
-/// over the same index space.
+/// Returns the `generate` in which the array of each component is replaced by `f`, which returns a `generate` over
+/// the same index space.
 pub fn each_array(g: &mut Graph, array: NodeId, mut f: impl FnMut(&mut Graph, NodeId) -> NodeId) -> NodeId {
     let Op::Generate(extents, lambda) = g.op(array).clone() else { return f(g, array) };
     if !has_tuples(g, array) {
@@ -130,8 +130,8 @@ pub fn each_array(g: &mut Graph, array: NodeId, mut f: impl FnMut(&mut Graph, No
     g.add(Op::Generate(extents, lambda))
 }
 
-/// Returns the array of each component of an array's elements, stored if its elements may leave error records, so
-/// that a record has the number of its element wherever they are read.
+/// Returns the array of each component of an array's elements. It is stored if its elements may leave error records,
+/// so that a record has the number of its element wherever they are read.
 pub fn arrays_of_components(g: &mut Graph, src: NodeId) -> Vec<NodeId> {
     let op = g.op(src).clone();
     let all = match op.lambda() {

@@ -8,8 +8,8 @@ use crate::scalar::BinaryOp;
 /// Applies the operator of a reduction, or the step of a fold, to two values or tuples.
 pub type Apply<'a> = dyn FnMut(&mut Graph, &Lambda, [NodeId; 2]) -> NodeId + 'a;
 
-/// Joins at most one row of columns in the order of semantics 5.1, 5.3, 5.5 and 5.7. `all` are the elements of
-/// the operation's sequences, twice the same if it has one.
+/// Joins at most one row of columns in the order of semantics 5.1, 5.3, 5.5 and 5.7. `all` are the elements of the
+/// operation's sequences; if it has one sequence, each element is given twice.
 pub fn joined(g: &mut Graph, op: &Op, init: NodeId, all: &[[NodeId; 2]], apply: &mut Apply) -> NodeId {
     let add = |g: &mut Graph, a, b| simplify(g, Op::Binary(BinaryOp::Add, a, b));
     let mul = |g: &mut Graph, [a, b]: [NodeId; 2]| simplify(g, Op::Binary(BinaryOp::Mul, a, b));

@@ -3,13 +3,12 @@
 //!
 //! 1. Every node is typed (`infer.rs`; [`super::Graph::add`] ensures it).
 //! 2. Results and the operands of shape rules have no free variables; there is at least one result.
-//! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters
-//!    only.
+//! 3. Operands of shape rules are host scalars: they depend on constants, lengths and scalar parameters only.
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body.
 //!    No fresh variable is left.
-//! 5. In *fused* form ([`is_fused`]) the only arrays are parameters, `generate`, `materialize` of a
-//!    `generate`, and `iterate`. Reductions take `generate` only, and array results are `generate`,
-//!    `iterate`, or a `materialize` that other elements read, too. Reads and the states of iterations take stored arrays only. A `panel_dot` is
+//! 5. In *fused* form ([`is_fused`]) the only arrays are parameters, `generate`, `materialize` of a `generate`, and
+//!    `iterate`. Reductions take `generate` only, and array results are `generate`, `iterate`, or a `materialize`
+//!    that other elements read, too. Reads and the states of iterations take stored arrays only. A `panel_dot` is
 //!    part of an element.
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
@@ -31,8 +30,8 @@ pub fn verify(f: &Function) -> Result<()> {
     well_formed(f, f.is_step)
 }
 
-/// Refuses a function that stores at computed places before any pass: passes know that no two elements go to
-/// one place, and nothing checks that of a text.
+/// Refuses a function that stores at computed places before any pass: passes rely on it that no two elements go to
+/// the same place, and nothing checks that for a text.
 pub fn has_no_places(f: &Function) -> Result<()> {
     let is_place = |op: &Op| matches!(op, Op::Place { .. }) || op.is_step_of_sort();
     let place = f.graph.reachable(f.roots()).into_iter().find(|n| is_place(f.graph.op(*n)));
@@ -82,7 +81,7 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
     for step in &f.steps {
         well_formed(step, true)?;
     }
-    // the launch that scans tiles stores the places, or the elements in their own places, which depend on them
+    // the launch that scans tiles stores the places that depend on them, or the elements at their own places
     let apart: HashSet<NodeId> =
         g.reachable_until(f.roots(), |n| matches!(g.op(n), Op::Place { .. })).into_iter().collect();
     for n in g.reachable(f.roots()) {
@@ -135,8 +134,8 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether a step gives the states that it gets, an iteration gives one of them, and a check gets the same and
-/// gives one number.
+/// Whether a step gives states of the types that it gets, an iteration gives one of them, and a check gets the same
+/// and gives one number.
 fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) -> bool {
     let types: Vec<Type> = args.iter().map(|a| f.graph.ty(*a)).collect();
     let number = Type::vector(Ty::I64);
@@ -161,8 +160,8 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
     checked && gets(step) && given.starts_with(&states) && states.iter().all(|ty| !ty.is_scalar())
 }
 
-/// Whether a node is a part of a scan or a sort, bins, or a vector in which elements are stored, which have a launch of their own and so are stored
-/// wherever they are needed.
+/// Whether a node is a part of a scan or a sort, bins, or a vector in which elements are stored. These have a launch
+/// of their own, and so are stored wherever they are needed.
 fn is_part(g: &Graph, n: NodeId) -> bool {
     match g.op(n) {
         Op::Scan { part, .. } => *part != ScanPart::Whole,
@@ -178,8 +177,8 @@ fn part_name(g: &Graph, n: NodeId) -> &'static str {
     }
 }
 
-/// Returns where an operation has a tuple that is no element, initial value or result of an operator of a
-/// reduction or fold.
+/// Returns the word for an operation's tuple that is not an element, an initial value or the result of an operator of
+/// a reduction or fold, if it has such a tuple.
 fn misplaced_tuple(g: &Graph, n: NodeId) -> Option<&'static str> {
     let is_tuple = |n: NodeId| matches!(g.op(n), Op::Tuple(_)) || tuples::has_tuples(g, n);
     match g.op(n) {
@@ -188,7 +187,7 @@ fn misplaced_tuple(g: &Graph, n: NodeId) -> Option<&'static str> {
     }
 }
 
-/// Returns the operands that determine the length of an operation's array, beside other arrays.
+/// Returns the operands, apart from other arrays, that determine the length of an operation's array.
 fn lengths(op: &Op) -> Vec<NodeId> {
     match op {
         Op::Generate(extents, _) => extents.clone(),
@@ -202,7 +201,7 @@ fn lengths(op: &Op) -> Vec<NodeId> {
     }
 }
 
-/// What stands outside of closures.
+/// The constructs that must stand outside of closures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Apart {
     /// A scan, or a segmented reduction, which has scans.
@@ -223,7 +222,7 @@ pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
     stands_outside(g, n, what)
 }
 
-/// Refuses a construct, or a value that is made of some, if it mentions variables of a closure.
+/// Refuses a construct, or a value that contains some, if it mentions variables of a closure.
 pub fn stands_outside(g: &Graph, n: NodeId, what: Apart) -> Result<()> {
     if g.is_closed(n) {
         return Ok(());

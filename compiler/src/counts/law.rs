@@ -1,7 +1,7 @@
 //! The law of work by numbers: the launches of a function make at most [`MOST`] times the operations and the loads of
-//! its author's program with every shared value computed once, whatever the sizes; [`ALLOWED`] is the list of what may
-//! have more, with the reasons. Every compilation of a debug build checks it and warns, and so does a test for random
-//! programs. Programs that are not checked at a size say why ([`Checked::skipped`]).
+//! its author's program with every shared value computed once, whatever the sizes; [`ALLOWED`] is the list of what
+//! may have more, with the reasons. Every compilation of a debug build checks it and warns, and so does a test for
+//! random programs. Programs that are not checked at a size say why ([`Checked::skipped`]).
 
 use super::sizes::sizes;
 use super::walk::Walk;

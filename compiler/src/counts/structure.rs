@@ -1,6 +1,6 @@
-//! The law of work by structure: no reduction, product, fold or loop of a fused group stands inside a loop over an index
-//! that it does not depend on, and no loop that depends on no index runs in every thread. Its values would be computed
-//! again for each value of the index, however many that has; what a pass stores (`passes/hoist.rs`,
+//! The law of work by structure: no reduction, product, fold or loop of a fused group stands inside a loop over an
+//! index that it does not depend on, and no loop that depends on no index runs in every thread. Its values would be
+//! computed again for each value of the index, however many that has; what a pass stores (`passes/hoist.rs`,
 //! `passes/flatten.rs`, `passes/closed_loops.rs`) is computed once. Every compilation of a debug build checks it and
 //! warns, and so does a test for random programs.
 //!

@@ -183,7 +183,8 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     })
 }
 
-/// Returns the launches that run instead of others, each with its kernels where one of its variants serves these sizes.
+/// Returns the launches that run instead of others, each with its kernels where one of its variants serves these
+/// sizes.
 fn alternatives(c: &Compiled, units: &Units, sizes: &launched::Sizes) -> Vec<Alternative> {
     let mut out = Vec::new();
     for (at, step) in units.plan.steps.iter().enumerate() {

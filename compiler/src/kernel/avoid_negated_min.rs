@@ -6,11 +6,10 @@
 //! let %m: i32 = min(%c, min(%a, %d))      ->    let %m: i32 = min(%c, min(%a, %d))
 //! ```
 //!
-//! From sm_90 on, NVIDIA's assembler joins two minima or maxima to one instruction (VIMNMX3), and
-//! loses the negation of an operand: min(v, min(v, -v)) of 9 is 9. That was measured with CUDA 13.0
-//! on an H200, and is reported for 12.8 to 13.3 (pytorch/pytorch#190973). `a - b` becomes a
-//! negation if the assembler finds out that `a` is 0. Integers of 64 bits are compared by other
-//! instructions, and the difference from a constant is a sum; neither is affected.
+//! From sm_90 on, NVIDIA's assembler joins two minima or maxima to one instruction (VIMNMX3), and loses the negation
+//! of an operand: min(v, min(v, -v)) of 9 is 9. That was measured with CUDA 13.0 on an H200, and is reported for 12.8
+//! to 13.3 (pytorch/pytorch#190973). `a - b` becomes a negation if the assembler finds out that `a` is 0. Integers of
+//! 64 bits are compared by other instructions, and the difference from a constant is a sum; neither is affected.
 
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_cast};

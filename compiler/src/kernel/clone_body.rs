@@ -1,4 +1,4 @@
-//! Body cloning: copies statements for another element, with new registers; and copies of all else.
+//! Body cloning: copies statements for another element, with new registers; and copies the rest of a kernel.
 //!
 //! ```text
 //! let %a0: f32 = x[%i]                      let %a2: f32 = x[%j]

@@ -7,12 +7,11 @@
 //!                                                 let %b: f32 = y[%common0]
 //! ```
 //!
-//! The method is scoped value numbering: equal operations of equal operands have one number, and a
-//! number has a register from the statement that first computes it up to the end of that
-//! statement's block. Floats are left alone, because lowering already names the values that they
-//! share. So are variables, loads, and sums with a constant, which an address adds at no cost
-//! ([`super::index`]). The pass runs before divisions are written out, each of which takes about
-//! twenty lines.
+//! The method is scoped value numbering: equal operations of equal operands have one number, and a number has a
+//! register from the statement that first computes it up to the end of that statement's block. Floats are left alone,
+//! because lowering already names the values that they share. Variables, loads, and sums with a constant, which an
+//! address adds at no cost ([`super::index`]), are left alone, too. The pass runs before divisions are written out,
+//! each of which takes about twenty lines.
 
 use super::index::split;
 use super::parts::find_variables;
@@ -151,8 +150,7 @@ impl CommonSubexpressions<'_> {
                 values.iter_mut().for_each(|e| self.expr(e, out));
                 self.index(*m, i, out);
             }
-            // a branch with a single read becomes a predicated read, so its address is computed in
-            // any case
+            // a branch with a single read becomes a predicated read, so its address is computed in any case
             Stmt::If(c, then, otherwise) if reads_only(then) && otherwise.is_empty() => {
                 self.expr(c, out);
                 then[0].expressions_mut(&mut |e| self.expr(e, out));

@@ -1,11 +1,9 @@
-//! Drops what no store, record or other effect needs: registers, local arrays, and loops and choices
-//! that become empty. Lowering binds everything that a strategy might need, and not every body needs
-//! all of it.
+//! Drops what no store, record or other effect needs: registers, local arrays, and loops and choices that become
+//! empty. Lowering binds everything that a strategy might need, and not every body needs all of it.
 //!
-//! A mark-and-sweep: what has an effect is live; so are the definitions of registers that live
-//! statements use, stores to local arrays that they read, and the conditions and bounds of the
-//! blocks that they stand in. The rest goes, variables that only compute each other's next values as
-//! well.
+//! The method is mark-and-sweep. Statements with an effect are live. So are the definitions of registers that live
+//! statements use, stores to local arrays that these read, and the conditions and bounds of the blocks in which they
+//! stand. Everything else goes, even variables that only compute each other's next values.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 
@@ -17,7 +15,7 @@ pub fn run(k: &mut Kernel) {
     }
 }
 
-/// What is live.
+/// The marks of what is live.
 struct Liveness {
     regs: Vec<bool>,
     locals: Vec<bool>,
@@ -71,7 +69,7 @@ impl Liveness {
     }
 }
 
-/// A statement, and the number of the loop or choice that it stands in.
+/// A statement, and the number of the loop or choice in which it stands.
 #[derive(Clone, Copy)]
 struct Place<'k> {
     statement: &'k Stmt,
@@ -84,8 +82,8 @@ struct Marking<'k> {
     definitions: Vec<Option<u32>>,
     /// The last store to each local array.
     stores: Vec<Option<u32>>,
-    /// Definitions and stores, each with the one before it of the same register or local array: a list
-    /// for each of thousands of registers would take most of the time.
+    /// Definitions and stores, each with the number of the one before it for the same register or local array. A
+    /// separate list for each of thousands of registers would take most of the time.
     places: Vec<(Place<'k>, Option<u32>)>,
     /// The loops and choices, and whether something in them is live.
     blocks: Vec<(Place<'k>, bool)>,
@@ -94,7 +92,7 @@ struct Marking<'k> {
 }
 
 impl<'k> Marking<'k> {
-    /// Notes what each register and each local array comes from, and begins with the effects.
+    /// Notes the definitions of each register and the stores to each local array, and marks the effects.
     fn collect(&mut self, body: &'k [Stmt], block: Option<usize>) {
         for statement in body {
             let place = Place { statement, block };
@@ -122,7 +120,7 @@ impl<'k> Marking<'k> {
                     self.blocks.push((place, false));
                     let inner = Some(self.blocks.len() - 1);
                     if matches!(statement, Stmt::While(..)) {
-                        // nothing shows that it ends
+                        // nothing shows that the loop ends
                         self.pending.push(place);
                     }
                     statement.blocks().into_iter().for_each(|b| self.collect(b, inner));
@@ -149,7 +147,7 @@ impl<'k> Marking<'k> {
     fn mark(&mut self, statement: &'k Stmt) {
         match statement {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => self.mark_register(*r),
-            // one sum keeps all of them
+            // if one sum is live, all of them are
             Stmt::MultiplyMatrices { sums, .. } | Stmt::MultiplyStaged { sums, .. } => {
                 sums.iter().for_each(|r| self.mark_register(*r));
             }
@@ -182,7 +180,7 @@ impl<'k> Marking<'k> {
         }
     }
 
-    /// Lets the statements of a list wait for their marks.
+    /// Adds the statements of a list to those whose operands are still to be marked.
     fn wait(&mut self, mut last: Option<u32>) {
         while let Some(at) = last {
             let (place, before) = self.places[at as usize];

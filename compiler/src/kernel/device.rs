@@ -9,8 +9,8 @@ pub enum Gpu {
     Block,
     /// The number of blocks of the grid.
     Blocks,
-    /// The number of tiles that every 128 threads take, chosen at launch. In a kernel that makes
-    /// several steps of an iteration it is the number of steps.
+    /// The number of tiles that every 128 threads take, chosen at launch. In a kernel that makes several steps of an
+    /// iteration, it is the number of steps.
     Span,
 }
 
@@ -28,17 +28,17 @@ pub const OLDEST_CAPABILITY: u32 = 80;
 /// The compute capability of the oldest devices that have clusters of blocks.
 pub const CLUSTER_CAPABILITY: u32 = 90;
 
-/// The compute capability of the devices whose warpgroups multiply matrices in shared memory: no others do.
+/// The compute capability of the devices whose warpgroups multiply matrices in shared memory. No other devices do.
 pub const WARPGROUP_CAPABILITY: u32 = 90;
 
 /// The bytes of an asynchronous copy.
 pub const COPY_BYTES: usize = 16;
-/// The most bytes of shared memory that code may declare itself.
+/// The maximum bytes of shared memory that code may declare itself.
 pub const STATIC_SHARED: u32 = 48 << 10;
-/// The most bytes of shared memory that a launch may ask for on every supported device.
+/// The maximum bytes of shared memory that a launch may ask for on every supported device.
 pub const MAX_SHARED: u32 = 99 << 10;
-/// The most bytes of shared memory that a launch may ask for on some device. Those that need more than the device
-/// has do not run there.
+/// The maximum bytes of shared memory that a launch may ask for on some device. A kernel that needs more than the
+/// device has does not run there.
 pub const MAX_SHARED_ANYWHERE: u32 = 227 << 10;
 
 /// The number of lanes of a warp.

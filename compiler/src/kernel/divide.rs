@@ -1,18 +1,17 @@
-//! Writes out operations that take several steps on a GPU: 64-bit integer division, with a 32-bit
-//! fast path (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one
-//! about twenty), and the remainder of floats.
+//! Writes out operations that take several steps on a GPU. One is 64-bit integer division, which gets a 32-bit fast
+//! path (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one about twenty). The
+//! other is the remainder of floats.
 //!
 //! ```text
-//! let %q: i64 = div(%a, %b)    ->    let %n: i64 = %a          let %d: i64 = %b          var %q: i64 = 0
-//!                                    if eq(shr(or(%n, %d), 32), 0) { %q = cast i64(div(cast u32(%n), cast u32(%d))) }
-//!                                    else { %q = div(%n, %d) }
+//! let %q: i64 = div(%a, %b)   ->   let %n: i64 = %a          let %d: i64 = %b          var %q: i64 = 0
+//!                                  if eq(shr(or(%n, %d), 32), 0) { %q = cast i64(div(cast u32(%n), cast u32(%d))) }
+//!                                  else { %q = div(%n, %d) }
 //! ```
 //!
-//! On the fast path both operands are non-negative and below 2^32, where the two divisions agree,
-//! also for a divisor of 0 (semantics 2.5). A division by a power of two becomes a shift, for which the
-//! assembler has the same routine of seventy instructions; a division by another constant stays.
-//! Divisions are total and have no effects, so they may be computed ahead of the expression that uses
-//! them.
+//! On the fast path both operands are non-negative and below 2^32, where the two divisions agree, also for a divisor
+//! of 0 (semantics 2.5). A division by a power of two becomes a shift, because the assembler would use the same
+//! routine of seventy instructions for it; a division by another constant stays. Divisions are total and have no
+//! effects, so they may be computed ahead of the expression that uses them.
 //!
 //! The remainder of floats is computed bit by bit: |y| is doubled while it stays below |x|, then
 //! halved again, and subtracted whenever it fits. Every operation is exact.
@@ -29,7 +28,7 @@ pub fn run(k: &mut Kernel) {
 fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
     let mut out = Vec::with_capacity(body.len());
     for mut s in std::mem::take(body) {
-        // a condition is computed again before each iteration, so its divisions stay in it
+        // a loop's condition is computed again before each iteration, so its divisions stay in it
         if !matches!(s, Stmt::While(..) | Stmt::Prefetch { .. }) {
             s.expressions_mut(&mut |e| expr(k, e, &mut out));
         }

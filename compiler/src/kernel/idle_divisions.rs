@@ -1,6 +1,6 @@
-//! A division that only one arm of a choice needs divides by one where the other arm is taken: CPUs
-//! compute both arms in vectors, and a quotient that underflows, or what is multiplied with it, takes
-//! some of them a hundred times as long as others.
+//! If only one arm of a choice needs a division, the divisor becomes 1 where the other arm is taken. CPUs compute
+//! both arms in vectors, and a quotient that underflows, or a product with it, takes some of them a hundred times as
+//! long as others.
 //!
 //! ```text
 //! let %s: f32 = div(1f32, %r6)                               let %s: f32 = div(1f32, select(%near, %r6, 1f32))
@@ -12,7 +12,7 @@ use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Conditions of more operations are not asked once more.
+/// The maximum number of operations of a condition that is computed once more for the divisor.
 const LONGEST: usize = 8;
 
 /// Runs the pass on `main`.
@@ -30,7 +30,7 @@ fn block(k: &mut Kernel, body: &mut [Stmt]) {
     }
 }
 
-/// When a value is needed: in any case, or where a condition holds, or does not.
+/// When a value is needed: always, or where a condition holds, or where it does not hold.
 #[derive(Clone, PartialEq)]
 enum Needed {
     Always,
@@ -39,7 +39,7 @@ enum Needed {
 
 fn straight(k: &Kernel, body: &mut [Stmt]) {
     let mut needed: HashMap<Reg, Needed> = HashMap::default();
-    // variables are defined behind everything: they may have other values at the choice
+    // variables count as defined behind everything, because they may have other values at the choice
     let mut defined: HashMap<Reg, usize> = HashMap::default();
     for (i, s) in body.iter().enumerate() {
         match s {
@@ -79,7 +79,7 @@ fn ask(e: &Expr, own: &Needed, needed: &mut HashMap<Reg, Needed>) {
     }
 }
 
-/// Whether a condition is cheap, and made of what statements before `at` define.
+/// Whether a condition is cheap, and depends only on what statements before `at` define.
 fn is_known(c: &Expr, at: usize, defined: &HashMap<Reg, usize>) -> bool {
     fn registers(e: &Expr, out: &mut HashSet<Reg>) -> bool {
         if let Expr::Reg(r) = e {
@@ -95,7 +95,7 @@ fn is_known(c: &Expr, at: usize, defined: &HashMap<Reg, usize>) -> bool {
     is_plain && size <= LONGEST && used.iter().all(|r| defined.get(r).is_none_or(|i| *i < at))
 }
 
-/// Lets the divisions of an expression divide by one where it is not needed.
+/// Lets the divisions of an expression divide by 1 where the expression is not needed.
 fn divide(k: &Kernel, e: &mut Expr, c: &Expr, holds: bool) {
     if let Expr::Binary(BinaryOp::Div, a, b) = e
         && k.ty(a).is_float()

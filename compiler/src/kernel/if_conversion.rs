@@ -1,7 +1,7 @@
 //! If-conversion: short branches become selections, so that a warp never diverges for them.
 //!
 //! ```text
-//! if %c { let %t: f32 = add(%acc, %x)  %acc = %t }    ->    let %t: f32 = add(%acc, %x)    %acc = select(%c, %t, %acc)
+//! if %c { let %t: f32 = add(%acc, %x)  %acc = %t }   ->   let %t: f32 = add(%acc, %x)   %acc = select(%c, %t, %acc)
 //! ```
 //!
 //! A branch is converted only if computing it unconditionally costs less than branching: it has few
@@ -10,7 +10,7 @@
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// The most operations of a branch that is converted.
+/// The maximum number of operations of a branch that is converted.
 const MAX_OPERATIONS: u32 = 6;
 
 /// Runs the pass on `main`.

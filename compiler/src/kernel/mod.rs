@@ -105,9 +105,9 @@ pub enum Stmt {
     Var(Reg, Expr),
     Assign(Reg, Expr),
     Store(Mem, Expr, Expr),
-    /// Joins a value to an element of a memory: `m[i] = op(m[i], value)`, by an operator whose order is free, on
-    /// integers of 32 or 64 bits, or by sums of f32 or f64, whose order nobody promises. On a GPU it is one operation of the memory, so that several threads may join
-    /// values to one element without a barrier between them.
+    /// Joins a value to an element of a memory, `m[i] = op(m[i], value)`. The operator's order is free, on integers
+    /// of 32 or 64 bits; or it is a sum of f32 or f64, whose order is not defined. On a GPU it is one atomic
+    /// operation, so that several threads may join values to one element without a barrier between them.
     Update(BinaryOp, Mem, Expr, Expr),
     /// A store to a slot.
     StoreSlot(u32, Expr),
@@ -141,9 +141,10 @@ pub enum Stmt {
     /// register is true for the last arrival. Its thread then sees everything that the other
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
-    /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other,
-    /// in ascending order, gets the element and adds 1 to it. Each lane may count at another one, but the indices
-    /// of a warp differ in so many low bits only. Before it, the accesses of memory are ordered as by a broadcast.
+    /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other, in
+    /// ascending order, gets the element and adds 1 to it. The lanes may count at different elements, but the indices
+    /// of a warp differ in their lowest bits only, of which the number is given. Memory accesses before it are
+    /// ordered as by a broadcast.
     Count {
         old: Reg,
         at: Mem,
@@ -158,10 +159,10 @@ pub enum Stmt {
     /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank
     /// of the block, and the value. That block must have begun, and must not have ended.
     StoreTo(Mem, Expr, Expr, Expr),
-    /// GPU: begins to copy 4, 8 or 16 bytes, from the neighbours from `index` on of an array to those from `at` on
-    /// of shared memory, of any types. Both indices are multiples of these bytes, and the array is aligned unless
-    /// they are one element. If a condition is given and does not hold, nothing is read, and zeros take the place of
-    /// the copy. Nothing may read or write the copy before it has been waited for.
+    /// GPU: begins to copy 4, 8 or 16 bytes of any types: from an array's neighbours from `index` on to those of
+    /// shared memory from `at` on. Both indices are multiples of that size, and the array is aligned unless the bytes
+    /// are one element. If a condition is given and does not hold, nothing is read, and zeros are written. Nothing
+    /// may read or write the copy before it has been waited for.
     CopyAsync {
         bytes: u32,
         to: Mem,
@@ -172,16 +173,16 @@ pub enum Stmt {
     },
     /// GPU: makes a group of the copies that the thread has begun since its last group.
     CopyGroup,
-    /// GPU: waits for all groups of the thread's copies except for so many of the last ones. The thread sees
-    /// what they have copied, and other threads see it behind a barrier.
+    /// GPU: waits for all groups of the thread's copies except the last ones, whose number is given. The thread then
+    /// sees what they have copied, and other threads see it after a barrier.
     CopyWait(u32),
-    /// GPU: defines a word, u32, as tensor cores take it: two halves, the first one in its low bits, or one f32,
-    /// rounded to tf32: to 11 bits of precision, ties away from 0.
+    /// GPU: defines a word, u32, for tensor cores: two halves, the first one in its low bits, or one f32, rounded to
+    /// tf32 (11 bits of precision, ties away from 0).
     Pack(Reg, Vec<Expr>),
-    /// GPU: loads four matrices of eight rows of 16 bytes from words of shared memory, as one operation of the
-    /// warp: lane 8 m + r has the number of the first word of row r of matrix m. Register m of lane l has
-    /// word l mod 4 of row l / 4 of that matrix; if it is transposed, the elements of 16 bits in column l / 4
-    /// of the rows 2 (l mod 4), in the low half, and 2 (l mod 4) + 1.
+    /// GPU: loads four matrices of eight rows of 16 bytes from words of shared memory, as one operation of the warp.
+    /// Lane 8 m + r has the number of the first word of row r of matrix m. Register m of lane l gets word l mod 4 of
+    /// row l / 4 of that matrix; if it is transposed, it gets the 16-bit elements in column l / 4 of row 2 (l mod 4),
+    /// in the low half, and of row 2 (l mod 4) + 1.
     LoadMatrices {
         regs: Vec<Reg>,
         from: Mem,
@@ -202,13 +203,14 @@ pub enum Stmt {
     },
     /// GPU: begins to add the product of two matrices in shared memory to a third one, as one operation of a
     /// warpgroup: four warps, the first one's number a multiple of 4. Products and sums are those of
-    /// `MultiplyMatrices`; f32 are already rounded to tf32. A matrix is lines of 128 bytes, in pieces of 16; piece p of
-    /// line l lies in the place p xor l mod 8 of its line. Its first word's number is a multiple of 256. The 64 rows are
-    /// lines, and so are the columns, twice as many as there are sums, along these 128 bytes of inner indices. If they
-    /// lie `across` them, a line is 64 columns of one inner index, and the lines of the next 64 columns follow; elements
-    /// have 16 bits then. Sum s of lane l of the warpgroup's warp w is that of row 16 w + l / 4 + 8 (s / 2 mod 2) and
-    /// column 8 (s / 4) + 2 (l mod 4) + s mod 2. Until it is waited for, nothing may write the matrices, or read or
-    /// write the sums. What threads copied is seen behind their wait and a barrier.
+    /// `MultiplyMatrices`; f32 must already be rounded to tf32. A matrix is lines of 128 bytes, in pieces of 16;
+    /// piece p of line l lies in place p xor l mod 8 of its line. Its first word's number is a multiple of 256. The
+    /// 64 rows are lines, and so are the columns, twice as many as there are sums, along these 128 bytes of inner
+    /// indices. If the columns lie `across` the inner indices, a line is 64 columns of one inner index, and the lines
+    /// of the next 64 columns follow; elements then have 16 bits. Sum s of lane l of the warpgroup's warp w is that
+    /// of row 16 w + l / 4 + 8 (s / 2 mod 2) and column 8 (s / 4) + 2 (l mod 4) + s mod 2. Until the product has been
+    /// waited for, nothing may write the matrices, or read or write the sums. Copies of threads must have been waited
+    /// for, with a barrier after that.
     MultiplyStaged {
         ty: Ty,
         sums: Vec<Reg>,
@@ -217,7 +219,7 @@ pub enum Stmt {
         columns: Expr,
         across: bool,
     },
-    /// GPU: waits for all but so many of the warpgroup's last `MultiplyStaged`.
+    /// GPU: waits for all of the warpgroup's `MultiplyStaged` except the last ones, whose number is given.
     MultiplyWait(u32),
 }
 
@@ -232,8 +234,7 @@ pub struct Array {
     pub write: bool,
     /// Whether element i is `base[i * stride]`, not `base[i]`.
     pub strided: bool,
-    /// Whether no other array of the kernel overlaps what is written through this array or through
-    /// any other.
+    /// Whether no other array of the kernel overlaps what is written through this array or through any other.
     pub noalias: bool,
     /// Whether the address of element 0 is a multiple of 16 bytes.
     pub aligned: bool,
@@ -285,14 +286,14 @@ pub struct Kernel {
     /// Whether the program promises that every index, times its array's stride, fits in 31 bits and
     /// a sign. Then the pass [`narrow`] computes indices in i32.
     pub narrow: bool,
-    /// Registers and scalar parameters, of i64, that are indices or extents of the index space:
-    /// never negative where elements are computed, and below 2^31 - 2^19 if indices fit in 32 bits.
-    /// The first pass that needs them takes them; they are no part of the text.
+    /// Registers and scalar parameters, of i64, that are indices or extents of the index space: they are never
+    /// negative where elements are computed, and below 2^31 - 2^19 if indices fit in 32 bits. The first pass that
+    /// needs them takes them out of the kernel; its text does not have them.
     pub in_space: Vec<Expr>,
-    /// Whether it makes several steps of an iteration; [`Gpu::Span`] is their number.
+    /// Whether the kernel makes several steps of an iteration; [`Gpu::Span`] is their number.
     pub is_multi_step: bool,
-    /// Whether it does nothing where the guard, an i64 in device memory, is not negative: an iteration that a check
-    /// ends has ended before the launch.
+    /// Whether the kernel does nothing if the guard, an i64 in device memory, is not negative: then the check of an
+    /// iteration has ended it before this launch.
     pub is_guarded: bool,
     /// The number of bytes that a vector load of an array brings into a GPU's L2 cache, a power of
     /// two; 0 for the device's default.
@@ -362,7 +363,7 @@ impl Kernel {
 
     /// Returns the type of an expression.
     pub fn ty(&self, mut e: &Expr) -> Ty {
-        // most operations have the type of their first operand, whose operands are not asked by recursion
+        // most operations have the type of their first operand; this loop avoids recursion over long chains of these
         while let Expr::Binary(op, a, _) = e
             && !op.is_comparison()
         {

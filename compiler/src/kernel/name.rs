@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write};
 
-/// A text with what is printed after it.
+/// A text, with what is printed after it.
 #[derive(Clone, Debug)]
 pub struct Name {
     text: Cow<'static, str>,
@@ -23,7 +23,7 @@ impl Name {
 
     /// Returns the name with another number.
     pub fn with_number(&self, number: u32) -> Name {
-        // a name that was read has its number in its text
+        // if the name was read from a text, its number is part of that text
         let text = match &self.text {
             Cow::Owned(text) if self.number.is_none() => {
                 text.trim_end_matches(|c: char| c.is_ascii_digit()).to_string().into()

@@ -2,8 +2,11 @@
 //! array's stride, fits in 31 bits and a sign.
 //!
 //! ```text
-//! let %i: i64 = add(mul(cast i64(block), 1024), cast i64(thread))        let %i_32: i32 = add(mul(block, 1024i32), thread)
-//! let %a: f32 = x[sub(%i, n_x)]                                     ->   let %a: f32 = x[sub(%i_32, cast i32(n_x))]
+//! let %i: i64 = add(mul(cast i64(block), 1024), cast i64(thread))
+//! let %a: f32 = x[sub(%i, n_x)]
+//!   ->
+//! let %i_32: i32 = add(mul(block, 1024i32), thread)
+//! let %a: f32 = x[sub(%i_32, cast i32(n_x))]
 //! ```
 //!
 //! An index in bounds fits in 31 bits, so its low 32 bits are enough. The low bits of sums,
@@ -40,7 +43,7 @@ struct Narrow<'a> {
     /// Whether each register is a `let` of ring operations of i64; only these are worth a register
     /// for the low half.
     lets: Vec<bool>,
-    /// What is known of values.
+    /// The upper bounds of values.
     bounds: Bounds,
 }
 
@@ -166,7 +169,7 @@ impl Narrow<'_> {
         Reg(self.k.regs.len() as u32 - 1)
     }
 
-    /// Narrows the indices of the loads in an expression, and what is computed with bounded values.
+    /// Narrows the indices of the loads in an expression, and operations on bounded values.
     fn indices(&mut self, e: &mut Expr) {
         match e {
             Expr::Load(_, i) => self.index(i),
@@ -192,7 +195,7 @@ impl Narrow<'_> {
                     _ => Expr::binary(*op, self.low(a), self.low(b)),
                 }
             }
-            // what such comparisons decide
+            // conditions whose comparisons the bounds have decided
             Expr::Binary(op @ (And | Or), a, b) if self.k.ty(a) == Ty::Bool => match (&**a, &**b) {
                 (Expr::Lit(l), other) | (other, Expr::Lit(l)) if l.as_bool() == (*op == And) => other.clone(),
                 _ => return,
@@ -236,7 +239,7 @@ impl Narrow<'_> {
             {
                 Expr::binary(*op, self.low(a), self.low(b))
             }
-            // a shift by more than 31 is another one in 32 bits
+            // shifts by more than 31 bits have another meaning in 32 bits
             Expr::Binary(Shr, a, b) if self.bounds.most(e).is_some() => {
                 Expr::binary(Shr, self.low(a), self.low(b))
             }

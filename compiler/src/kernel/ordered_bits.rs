@@ -1,7 +1,7 @@
-//! Minima and maxima of f32 that follow one another, as in sorting networks, become minima and maxima
-//! of integers: one instruction each, where IEEE's rules for NaN and signed zeros take three and five.
-//! An integer in the order of the numbers is the float's bits, all but the sign changed if it is
-//! negative. NaN are found once, among the values that the network begins with.
+//! Minima and maxima of f32 that follow one another, as in sorting networks, become minima and maxima of integers:
+//! one instruction each, where IEEE's rules for NaN and signed zeros take three and five. The integer, called the
+//! key, is the float's bits; if it is negative, all bits but the sign are inverted, so that keys have the order of
+//! the numbers. NaN are looked for once, among the values with which the network begins.
 //!
 //! ```text
 //! let %low: f32 = min(%a, %b)    let %high: f32 = max(%a, %b)    x[%i] = max(%c, min(%low, %d))
@@ -11,16 +11,16 @@
 //! x[%i] = select(any of %a, %b, %c, %d is NaN, nan, the float of max(%key_c, min(%key_low, %key_d)))
 //! ```
 //!
-//! CPUs only; loops whose bodies are straight code, where the network is large enough to be worth the
-//! keys.
+//! This is for CPUs only, and for loops whose bodies are straight-line code, if the network is large enough to be
+//! worth the keys.
 
 use super::parts::find_variables;
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Operations of a minimum and a maximum by IEEE's rules, for the key of a value and the test whether
-/// it is a NaN, and for the number of a key.
+/// The numbers of operations of a minimum and of a maximum by IEEE's rules, of the key of a value and the test
+/// whether it is a NaN, and of the number of a key.
 const MIN: usize = 3;
 const MAX: usize = 5;
 const KEY: usize = 3;
@@ -58,18 +58,18 @@ fn compared<'e>(k: &Kernel, e: &'e Expr) -> Option<(BinaryOp, &'e Expr, &'e Expr
     }
 }
 
-/// The minima and maxima of a loop's body, without those in the arms of choices.
+/// The minima and maxima of a loop's body, except those in the arms of choices.
 #[derive(Default)]
 struct Network {
     /// The registers that are minima or maxima.
     inner: HashSet<Reg>,
     /// Those of them that other operations need.
     numbers: HashSet<Reg>,
-    /// The registers that are compared and are no minima or maxima.
+    /// The registers that are compared and are not minima or maxima themselves.
     leaves: HashSet<Reg>,
-    /// Operations by IEEE's rules.
+    /// The number of operations by IEEE's rules.
     before: usize,
-    /// Operations in integers, without the keys of `leaves` and the numbers of `numbers`.
+    /// The number of operations in integers, without the keys of `leaves` and the numbers of `numbers`.
     after: usize,
     has_nan: bool,
 }
@@ -114,7 +114,7 @@ impl Network {
         }
     }
 
-    /// Adds the minima and maxima of another expression.
+    /// Adds the minima and maxima inside of another expression.
     fn other(&mut self, k: &Kernel, e: &Expr, variables: &[bool]) {
         if compared(k, e).is_some() {
             self.after += NUMBER;
@@ -127,7 +127,7 @@ impl Network {
         }
     }
 
-    /// Adds an expression that stays as it is: some of it may not be computed.
+    /// Adds an expression that stays as it is, because some of it may not be computed.
     fn apart(&mut self, e: &Expr) {
         if let Expr::Reg(r) = e
             && self.inner.contains(r)
@@ -138,7 +138,7 @@ impl Network {
     }
 }
 
-/// Whether a register is assigned. Those that the pass makes are not.
+/// Whether a register is assigned. Registers that the pass makes are not.
 fn is_variable(variables: &[bool], r: Reg) -> bool {
     variables.get(r.0 as usize).copied().unwrap_or(false)
 }
@@ -149,7 +149,7 @@ struct Rewriting<'k> {
     variables: &'k [bool],
     /// The keys of registers.
     keys: HashMap<Reg, Reg>,
-    /// The values that minima and maxima are made of.
+    /// For each minimum or maximum, the values that it depends on, any of which may be NaN.
     nans: HashMap<Reg, Vec<Reg>>,
     out: Vec<Stmt>,
 }
@@ -183,7 +183,7 @@ impl Rewriting<'_> {
         r
     }
 
-    /// Returns the key of an operand of a minimum or maximum, and adds the values that it is made of.
+    /// Returns the key of an operand of a minimum or maximum, and adds the values on which it depends to `of`.
     fn compare(&mut self, e: &Expr, of: &mut Vec<Reg>) -> Expr {
         if let Some((op, a, b)) = compared(self.k, e) {
             return Expr::binary(op, self.compare(a, of), self.compare(b, of));
@@ -216,7 +216,7 @@ impl Rewriting<'_> {
         Expr::Reg(key)
     }
 
-    /// Rewrites the minima and maxima of another expression.
+    /// Rewrites the minima and maxima inside of another expression.
     fn other(&mut self, e: &mut Expr) {
         if compared(self.k, e).is_some() {
             let mut of = Vec::new();
@@ -232,7 +232,7 @@ impl Rewriting<'_> {
             && **nan == Expr::Lit(Lit::f32(f32::NAN).canonical())
             && self.network.numbers.contains(r)
         {
-            // it has no NaN but the canonical one
+            // the register holds no NaN but the canonical one
             *e = Expr::Reg(*r);
             return;
         }

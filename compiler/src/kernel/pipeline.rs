@@ -1,6 +1,6 @@
-//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, because the C
-//! compiler does the same optimisations, apart from what keeps it from making vectors of loops:
-//! `split_rows.rs`, `records_apart.rs`, `ordered_bits.rs`, `idle_divisions.rs`.
+//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, because the C compiler does
+//! the same optimisations, except for the passes that let it vectorise loops: `split_rows.rs`, `records_apart.rs`,
+//! `ordered_bits.rs`, `idle_divisions.rs`.
 
 use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify, widen};
 use crate::error::{Error, Result};
@@ -40,8 +40,8 @@ pub const PASSES: [Pass; 8] = [
     pass("dce", dce::run),
 ];
 
-/// Runs all passes over a kernel. If `narrow` is set, its indices fit in 32 bits. The result is
-/// verified; in debug builds after each pass.
+/// Runs all passes over a kernel. If `narrow`, its indices fit in 32 bits. The result is verified; in debug builds,
+/// after each pass.
 pub fn run(k: &mut Kernel, narrow: bool) -> Result<()> {
     if !narrow {
         k.in_space.clear();

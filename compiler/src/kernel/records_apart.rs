@@ -1,6 +1,6 @@
-//! Loops whose error records depend on what they read, such as gathers: a first loop asks whether any
-//! element would leave one, and if none would, a copy of the loop without records computes the elements.
-//! Neither has the record's running minimum or reads that a condition guards, so both become vectors.
+//! Loops whose error records depend on what they read, such as gathers: a first loop asks whether any element would
+//! leave a record, and if none would, a copy of the loop without records computes the elements. Neither loop has the
+//! record's running minimum, nor reads that a condition guards, so both are vectorised.
 //!
 //! ```text
 //! for %i { let %k = ids[%i]  let %inside = lt(%k, %n)  record 0 if not(%inside) at %i
@@ -10,8 +10,8 @@
 //! if ne(%bad, 0u32) { the loop as it is } else { for %i { out[%i] = table[ids[%i]] } }
 //! ```
 //!
-//! The check computes indices twice, which the vectors are worth. Where the conditions follow from the
-//! loop's counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`).
+//! The check computes indices a second time, for which the vectors make up. If the conditions depend on the loop's
+//! counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`).
 
 use super::clone_body::Renaming;
 use super::parts::operations;
@@ -19,7 +19,8 @@ use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Longer bodies stay as they are: they do not become vectors, and a copy would double the code.
+/// The maximum number of operations of a body. Longer ones stay as they are, because they are not vectorised, and a
+/// copy would double the code.
 const LONGEST: usize = 400;
 
 /// Runs the pass on `main`.
@@ -65,7 +66,7 @@ fn apart(k: &mut Kernel, whole: Stmt, check: Check) -> Vec<Stmt> {
     out
 }
 
-/// What decides whether any element leaves a record.
+/// The check whether any element leaves a record.
 struct Check {
     /// The statements that the conditions need.
     steps: Vec<Stmt>,
@@ -73,8 +74,8 @@ struct Check {
 }
 
 impl Check {
-    /// Returns the check of a loop's body, if the body is straight code with records that depend on
-    /// what an element reads.
+    /// Returns the check of a loop's body, if the body is straight-line code with records that depend on what an
+    /// element reads.
     fn of(k: &Kernel, counter: Reg, body: &[Stmt]) -> Option<Check> {
         let is_plain =
             |s: &Stmt| matches!(s, Stmt::Let(..) | Stmt::Store(..) | Stmt::Record(..) | Stmt::Note(_));
@@ -106,7 +107,7 @@ impl Check {
                 _ => {}
             }
         }
-        // what is read behind a store may be what it stores
+        // a read after a store may read what that has stored
         let is_before = steps.first().is_none_or(|(i, _)| *i < first_store);
         steps.reverse();
         let steps: Vec<Stmt> = steps.into_iter().map(|s| s.1).collect();
@@ -114,8 +115,8 @@ impl Check {
     }
 }
 
-/// Returns whether statements read at places that depend on the loop's counter, or make such an index of
-/// a float: the schedule has no bounds of these.
+/// Returns whether statements read at places that depend on the loop's counter, or cast a float to such an index: the
+/// schedule has no bounds for these.
 fn is_data(k: &Kernel, counter: Reg, steps: &[Stmt]) -> bool {
     fn of(k: &Kernel, e: &Expr, own: &HashSet<Reg>) -> bool {
         let mut found = false;
@@ -165,7 +166,7 @@ fn without_records(body: &[Stmt]) -> Vec<Stmt> {
         Stmt::Let(r, e, _) if holds.contains(r) && !has_load(e) => Some(e.clone()),
         _ => None,
     };
-    // the same conditions in other registers
+    // registers that hold the same conditions
     let known: Vec<Expr> = body.iter().filter_map(|s| value(s, &holds)).collect();
     holds.extend(body.iter().filter_map(|s| match s {
         Stmt::Let(r, e, _) if known.contains(e) => Some(*r),

@@ -1,6 +1,6 @@
-//! Loops over the numbers of a matrix's elements, cut where a row ends, so that no element divides:
-//! in a piece of one row the quotient stays, and the remainder counts. CPUs have no vectors of
-//! 64-bit divisions, so that only the pieces vectorise.
+//! Loops over the numbers of a matrix's elements are cut where a row ends, so that no element divides: within a row
+//! the quotient stays the same, and the remainder counts. CPUs have no vectors of 64-bit divisions, so only loops
+//! without them are vectorised.
 //!
 //! ```text
 //! for %c = lo to hi { x[div(add(%base, %c), %n)][rem(add(%base, %c), %n)] }
@@ -13,15 +13,15 @@
 //! }
 //! ```
 //!
-//! Short rows (fewer than [`SHORTEST`] elements) keep the loop as it is. Divisions by a constant stay,
-//! because C compilers multiply instead.
+//! The original loop stays for rows with fewer than [`SHORTEST`] elements. Divisions by a constant stay, because C
+//! compilers multiply instead.
 
 use super::clone_body::Renaming;
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The length of a row from which on pieces are faster than divisions.
+/// From this length of a row on, pieces are faster than divisions.
 const SHORTEST: i64 = 16;
 
 /// Runs the pass on `main`.
@@ -42,7 +42,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
         let (lo, hi) = (lo.clone(), hi.clone());
         let first = split.offset.clone().plus(lo.clone());
         let not_short = Expr::binary(BinaryOp::Ge, split.divisor.clone(), Expr::int(SHORTEST));
-        // neither the first nor the last number: the numbers between them do not wrap around
+        // neither the first nor the last number is negative: so the numbers between them do not wrap around
         let last = split.offset.clone().plus(hi.clone()).minus(Expr::int(1));
         let is = |e: Expr| Expr::binary(BinaryOp::Ge, e, Expr::int(0));
         let not_negative = Expr::binary(BinaryOp::And, is(first.clone()), is(last));
@@ -79,8 +79,8 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns an i64 expression of registers from outside of the loop, if it is one. In a piece, the
-    /// quotient of its split is a register from outside.
+    /// Returns an i64 expression in terms of registers from outside of the loop, if there is one. In a piece, the
+    /// quotient of its split counts as such a register.
     fn outside(&self, e: &Expr, piece: Option<(&Split, Reg)>) -> Option<Expr> {
         if let Some((split, row)) = piece
             && split.is(self, BinaryOp::Div, e)
@@ -101,7 +101,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns what an index is beyond the loop's counter, if it counts with it.
+    /// Returns the difference of an index and the loop's counter, if the index increases by one with the counter.
     fn offset(&self, e: &Expr) -> Option<Expr> {
         match e {
             Expr::Reg(r) if *r == self.counter => Some(Expr::int(0)),
@@ -116,7 +116,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns the first division of the loop's counter and an offset by a value from outside.
+    /// Returns the first division of the sum of the loop's counter and an offset by a value from outside.
     fn split(&self, body: &[Stmt]) -> Option<Split> {
         let mut found = None;
         visit(body, &mut |e| {

@@ -3,14 +3,14 @@
 //! 1. All names are distinct, and every index refers to an existing item. (The schedule names
 //!    registers by letters and a number, and everything else by letters with an underscore after
 //!    them, so that the two cannot be equal.)
-//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64 or i32.
-//! 3. A register or local array is used only where it is defined, and defined once; only `var` registers are assigned.
+//! 2. Every expression is typed: operators take their operand types, conditions bool, indices and bounds i64 or i32.
+//! 3. Registers and local arrays are used only where defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
 //!    array. Only written arrays and shared memory are updated, by operators whose order is free.
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU kernel.
-//! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end` or `for`, and prefetch single lines of arrays; only
-//!    they have shared memory, vector accesses, barriers, shuffles and arrivals. Only kernels with clusters have cluster
-//!    barriers and stores to other blocks.
+//! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end` or `for`, and prefetch single cache
+//!    lines; only they have shared memory, vector accesses, barriers, shuffles and arrivals. Only kernels with
+//!    clusters have cluster barriers and stores to other blocks.
 //!    Asynchronous copies are from aligned arrays to shared memory. Matrices are loaded from shared words (u32).
 //!    A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
@@ -34,12 +34,11 @@ struct Check<'a> {
 
 /// What is in scope.
 struct Scope {
-    /// By number: whether a register is defined, whether it may be assigned, and whether a local
-    /// array is declared.
+    /// By number: whether a register is defined, whether it may be assigned, and whether a local array is declared.
     defined: Vec<bool>,
     vars: Vec<bool>,
     locals: Vec<bool>,
-    /// The definitions in order; those of a block go out of scope at its end.
+    /// The definitions in order. Those of a block go out of scope at its end.
     made: Vec<Made>,
     /// Whether the code is that of `finish`.
     finish: bool,
@@ -380,7 +379,7 @@ impl Check<'_> {
             Expr::Cast(to, a) => {
                 let from = self.expr(a, scope)?;
                 let other = if to.is_half() { from } else { *to };
-                // the compiler pass `half` leaves only casts from and to f32
+                // the pass `half` leaves only casts from and to f32
                 if (to.is_half() || from.is_half()) && other != Ty::F32 && from != *to {
                     return Err(format!("a cast from {from} to {to}"));
                 }

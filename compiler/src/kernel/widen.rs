@@ -1,20 +1,21 @@
-//! Computes integers of 8 and 16 bits in 32 bits, and cuts a value to its type only where its upper
-//! bits matter and are not known.
+//! Computes integers of 8 and 16 bits in 32 bits, and cuts a value to its type only where its upper bits matter and
+//! are not known.
 //!
 //! ```text
-//! let %s: u16 = add(add(cast u16(%a), cast u16(%b)), 7u16)          let %wide: i32 = add(add(cast i32(%a), cast i32(%b)), 7i32)
-//! out[%i] = cast u8(div(%s, 3u16))                            ->    out[%i] = cast u8(shr(mul(cast u32(%wide), 43691u32), 17u32))
+//! let %s: u16 = add(add(cast u16(%a), cast u16(%b)), 7u16)
+//! out[%i] = cast u8(div(%s, 3u16))
+//!   ->
+//! let %wide: i32 = add(add(cast i32(%a), cast i32(%b)), 7i32)
+//! out[%i] = cast u8(shr(mul(cast u32(%wide), 43691u32), 17u32))
 //! ```
 //!
-//! A GPU computes them in registers of 32 bits anyway, and a cut after each operation is an
-//! instruction for each. The low bits of sums, differences, products and bitwise operations depend
-//! only on the low bits of the operands, so they need no cut. Comparisons, quotients, right shifts
-//! and wider values need all bits; ranges (`widen/range.rs`) often show that these are right
-//! already: above, no sum of two bytes and 7 wraps in 16 bits. A store takes the low bits.
+//! A GPU computes them in 32-bit registers anyway, and cutting each result would take one more instruction. The low
+//! bits of sums, differences, products and bitwise operations depend only on the low bits of the operands, so they
+//! need no cut. Comparisons, quotients, right shifts and wider values need all bits; ranges (`widen/range.rs`) often
+//! show that these are right already: above, no sum of two bytes and 7 wraps in 16 bits. A store takes the low bits.
 //!
-//! Where a range is known, also that of a value of 32 bits, a quotient by a constant is a product
-//! and a shift (Granlund and Montgomery 1994). The assembler knows no ranges, and multiplies in 64
-//! bits.
+//! Where the range of a value is known, also of one of 32 bits, a quotient by a constant becomes a product and a
+//! shift (Granlund and Montgomery 1994). The assembler knows no ranges, and multiplies in 64 bits.
 
 mod range;
 
@@ -61,8 +62,7 @@ fn changes_value(e: &Expr) -> bool {
 
 struct Widen<'a> {
     k: &'a mut Kernel,
-    /// For registers of narrow types that `let` defined, the register of 32 bits in their place,
-    /// and its range.
+    /// For each register of a narrow type that `let` defines: the 32-bit register that replaces it, and its range.
     wide: FxHashMap<Reg, (Reg, Range)>,
     /// The ranges of other registers that `let` defines, where they are smaller than the type.
     ranges: FxHashMap<Reg, Range>,
@@ -137,7 +137,7 @@ fn constant(v: &Value) -> Option<i64> {
     }
 }
 
-/// Returns a range as far as it holds for the type, whose operations wrap.
+/// Returns a range if the type holds all of it; else, because operations wrap, the type's range.
 fn known(ty: Ty, range: Option<Range>) -> Range {
     range.filter(|_| has_range(ty)).map_or(Range::of(ty), |r| r.wrapped(ty))
 }
@@ -237,7 +237,7 @@ impl Widen<'_> {
             (Shr, Some(n)) if any_wide => (a.exact(), (int32(n), Range::new(n, n))),
             (And | Or | Xor, _) if any_wide => (a.low_bits(), b.low_bits()),
             (_, None) if any_wide => (a.exact(), b.exact()),
-            // without a cut behind it, an operation is the same in either width
+            // unless its result is cut, an operation is the same in either width
             _ => {
                 let by = count.map_or(b.range, |n| Range::new(n, n));
                 let (result, range) = (op.result(ty), Range::binary(op, a.range, by));
@@ -347,7 +347,7 @@ fn quotient(x: Expr, most: i64, d: u64) -> Option<Expr> {
     Some(Expr::binary(BinaryOp::Shr, x.times(lit(factor)), lit(shift.into())))
 }
 
-/// Returns the remainder of an unsigned value, if that may be computed twice, by a constant.
+/// Returns the remainder of an unsigned value by a constant, if that value may be computed twice.
 fn remainder(x: Expr, most: i64, d: u64) -> Option<Expr> {
     if d.is_power_of_two() {
         return Some(Expr::binary(BinaryOp::And, x, Expr::Lit(Lit::u32(d as u32 - 1))));

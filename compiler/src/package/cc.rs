@@ -86,7 +86,8 @@ fn triple() -> String {
     }
 }
 
-/// A program as a command in another folder finds it: a name is looked up as before, a relative path becomes absolute.
+/// A program as a command in another folder finds it: a name is looked up as before, a relative path becomes
+/// absolute.
 fn from_here(program: impl AsRef<Path>) -> PathBuf {
     let program = program.as_ref();
     match program.components().count() {

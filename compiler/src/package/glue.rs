@@ -166,8 +166,8 @@ fn field(record: &Record, leaf: &Leaf, structs: &str) -> String {
     format!("agpu_field({structs}, AGPU_{}, {}, {at}, {size})", ty.name().to_uppercase(), ty.size())
 }
 
-/// Makes the view of a field of structs, which are bytes with an axis more. Of anything else it gives what it got, which
-/// the runtime refuses: its rank or its elements are others.
+/// Makes the view of a field of structs, which are bytes with an axis more. Of anything else it gives what it got,
+/// which the runtime refuses: its rank or its elements are others.
 const FIELD: &str = "
 static inline agpu_view agpu_field(agpu_view structs, int32_t kind, int32_t size, int64_t at, int64_t record)
 {

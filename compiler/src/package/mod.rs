@@ -3,8 +3,9 @@
 //! [`write()`] turns a compiled program into headers, libraries, CMake and pkg-config files and a
 //! manifest (the list is in `docs/c-abi.md`). Each part has a file: [`model`] describes the
 //! contents of the package; [`c_header`], [`cpp_header`], [`glue`], [`images`], [`records`], [`cmake`],
-//! [`pkgconfig`] and [`manifest`] print it; [`cc`] runs the C compiler, [`objects`] for each file and [`level`], [`libraries`] joins what it made,
-//! and [`ptxas`] NVIDIA's assembler; [`packed`] compresses code for GPUs; [`cache`] keeps what was made; and [`place`] moves the finished package to its folder at once.
+//! [`pkgconfig`] and [`manifest`] print it; [`cc`] runs the C compiler, [`objects`] for each file and [`level`],
+//! [`libraries`] joins what it made, and [`ptxas`] NVIDIA's assembler; [`packed`] compresses code for GPUs; [`cache`]
+//! keeps what was made; and [`place`] moves the finished package to its folder at once.
 //!
 //! The same program and tools give the same bytes in any directory: the output depends neither on
 //! the time nor on paths, and the environment is only used to find the tools.

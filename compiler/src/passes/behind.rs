@@ -1,15 +1,17 @@
-//! Computes elements of a scan's result in the launch that scans its tiles, if each needs the result at its own index
-//! alone: they are stored in their own places ([`Op::Place`]). The result itself is often not stored then.
+//! Computes elements of a scan's result in the launch that scans its tiles, if each of them needs the result at its
+//! own index alone: they are stored at their own places ([`Op::Place`]). The result itself is then often not stored.
 //!
 //! ```text
 //! %s = materialize (scan_tiles (+) from %before over %x)
 //! %y = materialize (generate %n (%i) { %s[%i] * 0.5 })
 //!   ->
-//! %y = materialize (place (generate %n (%i) { (scan_tiles (+) from %before over %x)[%i] * 0.5 }) at (generate %n (%i) { %i }))
+//! %y = materialize (place (generate %n (%i) { (scan_tiles (+) from %before over %x)[%i] * 0.5 })
+//!                   at (generate %n (%i) { %i }))
 //! ```
 //!
-//! What else an element needs must be there before that launch, so that nothing of it follows from the scan. No
-//! element may leave a record, which names it, nor have loops or reductions, whose strategies a scan lacks.
+//! Everything else that an element needs must be computed before that launch, so it must not depend on the scan. An
+//! element must leave no error record, which would name it, and have no loops or reductions, because a scan has no
+//! strategies for these.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::rewrite::rewrite_stored;
@@ -27,13 +29,13 @@ pub fn run(f: Function) -> Result<Function> {
     Ok(rewrite_stored(&f, &mut behind))
 }
 
-/// Returns the component of a scan that a node is, stored.
+/// Returns the component of a scan that a stored node is, if it is one.
 fn stored_scan(g: &Graph, n: NodeId) -> Option<NodeId> {
     let Op::Materialize(x) = *g.op(n) else { return None };
     matches!(g.op(x), Op::Scan { part: ScanPart::Tiles, .. }).then_some(x)
 }
 
-/// Returns the array behind a scan, stored in its own places, if it is one.
+/// Returns an array in the form in which the launch of the scan stores it at its own places, if that is possible.
 fn behind(g: &mut Graph, x: NodeId) -> Option<NodeId> {
     let Op::Generate(extents, lambda) = g.op(x).clone() else { return None };
     let [n] = extents[..] else { return None };

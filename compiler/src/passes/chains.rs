@@ -1,6 +1,7 @@
-//! Chains of stencils in both forms. Fusion stored matrices that a launch may compute on the way to others
-//! (`core/recompute/stages.rs`). This pass computes them again where they are read, as if they were not stored, and keeps
-//! the results as they were beside that ([`Function::by_stages`]): for each launch the schedule takes the cheaper form.
+//! Chains of stencils in both forms. Fusion has stored matrices that a launch may compute on the way to others
+//! (`core/recompute/stages.rs`). This pass computes them again where they are read, as if they were not stored, and
+//! also keeps the results as they were ([`Function::by_stages`]): for each launch the schedule takes the cheaper
+//! form.
 //!
 //! ```text
 //! %t = materialize (generate n, m (%i, %j) { .. elem %x, (%i - 1), %j .. })
@@ -46,8 +47,8 @@ fn has_loops(g: &Graph, array: NodeId) -> bool {
     g.reachable([lambda.body]).into_iter().any(|n| !g.is_closed(n) && (g.op(n).is_loop() || g.ty(n).rank > 0))
 }
 
-/// Returns an array whose elements compute those of stored arrays again, if it is a matrix: elements of more indices
-/// would compute what fewer of them decide for each.
+/// Returns an array whose elements compute those of stored arrays again, if it is a matrix. Elements with more
+/// indices would repeat what depends on fewer of them.
 fn computed_again(g: &mut Graph, array: NodeId, again: &HashMap<NodeId, NodeId>) -> NodeId {
     let Op::Generate(extents, lambda) = g.op(array).clone() else { return array };
     if extents.len() != 2 {

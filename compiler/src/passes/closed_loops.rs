@@ -1,6 +1,7 @@
-//! Stores the values of loops (`Op::Loop`) that depend on no index but are needed by elements. Nothing else that
-//! depends on no index takes long in a kernel: reductions have launches of their own, and the host computes what
-//! follows from its scalars without a loop. A loop would run in every thread, so one thread computes it beforehand.
+//! Stores the values of loops (`Op::Loop`) that depend on no index but are needed by elements. Other values that
+//! depend on no index take little time in a kernel: reductions have launches of their own, and the host computes what
+//! depends on its scalars without a loop. Such a loop would run in every thread, so one thread computes it
+//! beforehand.
 //!
 //! ```text
 //!                                                %t = materialize (generate 1 { loop 0 .. by 1000 from %p { .. } })
@@ -10,8 +11,8 @@
 //! }                                              }
 //! ```
 //!
-//! The values of one loop that are needed become elements of one fused group. A loop of [`FEW`] operations stays, as
-//! does one of an array of one element, and one whose values nothing can store.
+//! Those values of one loop that are needed become elements of one fused group. A loop of at most [`FEW`] operations
+//! stays, and so do the loop of an array of one element and a loop whose values cannot be stored.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op, kept_records};
@@ -19,7 +20,7 @@ use crate::error::Result;
 use crate::scalar::{Lit, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
-/// The most operations of a loop, in all its steps, that every thread computes: two for each of the four
+/// The maximum number of operations of a loop, in all its steps, that every thread computes: two for each of the four
 /// elements that it has.
 const FEW: i64 = 8;
 
@@ -48,7 +49,7 @@ pub fn needed_by_elements(f: &Function) -> HashSet<NodeId> {
         };
         match g.op(n) {
             Op::Generate(extents, _) if is_single(extents) => {}
-            // a loop's step needs what stands before the loop once
+            // values outside of the loop that its step needs are computed once
             Op::Loop { .. } => {}
             op => stack.extend(op.lambda().map(|l| l.body)),
         }
@@ -62,7 +63,7 @@ pub fn needed_by_elements(f: &Function) -> HashSet<NodeId> {
             continue;
         }
         let op = g.op(n);
-        // what is computed beforehand has been looked at
+        // a value that a launch computes beforehand is examined by itself
         if !(g.is_closed(n) && op.needs_launch()) {
             op.for_operands(|o| stack.push(o));
             stack.extend(op.lambda().filter(|_| !g.is_closed(n)).map(|l| l.body));

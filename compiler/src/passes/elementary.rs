@@ -2,14 +2,15 @@
 //! operations for all backends.
 //!
 //! ```text
-//! %1 = exp %0    ->    %1 = lt %0, -104f32    %2 = select %1, -104f32, %0    %3 = mul_add %2, 1.442695f32, 12582912f32 ..
+//! %1 = exp %0    ->    %1 = lt %0, -104f32    %2 = select %1, -104f32, %0
+//!                      %3 = mul_add %2, 1.442695f32, 12582912f32 ..
 //! ```
 //!
-//! Scalars that the host computes before a launch are not expanded: plans evaluate the functions
-//! themselves, by the same definition. Operations on other types than f32 and f64 are not expanded
-//! either. The pass rebuilds the whole function, so every operation takes its simplest form, with
-//! its operands in order (`core/simplify.rs`). Functions of the same argument share common parts,
-//! such as the range reduction of `sin x` and `cos x`, because equal nodes are one node.
+//! Scalars that the host computes before a launch are not expanded: plans evaluate the functions themselves, by the
+//! same definition. Operations on types other than f32 and f64 are not expanded either. The pass rebuilds the whole
+//! function, so every operation takes its simplest form, with its operands in order (`core/simplify.rs`). Functions
+//! of the same argument share common parts, such as the range reduction of `sin x` and `cos x`, because equal nodes
+//! are one node.
 
 use crate::core::elementary::expand;
 use crate::core::host::HostScalars;

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Each approximation stays one operation, so that CPUs can still compute the precise operation
-//! (`schedule/element/approximate.rs`). Functions without an approximation (`pow`, `erf`, ..) stay as they
-//! are, and so does a multiply-add, which no pass before this one makes a sum of: `elementary` expands them later, to exact operations that no backend may contract. Scalars
-//! that the host computes stay precise.
+//! (`schedule/element/approximate.rs`). Functions without an approximation (`pow`, `erf`, ..) stay as they are, and
+//! so do multiply-adds, which no earlier pass makes of sums: `elementary` expands both later, to exact operations
+//! that no backend may contract. Scalars that the host computes stay precise.
 
 use crate::core::host::HostScalars;
 use crate::core::rewrite::rewrite_scalars;
@@ -25,7 +25,7 @@ pub fn run(mut f: Function) -> Result<Function> {
     if !f.fast {
         return Ok(f);
     }
-    // a multiply-add may be an exact sum from here on
+    // from here on, a multiply-add may be rewritten as an exact sum
     f.graph.approximates = false;
     let mut hosts = HostScalars::default();
     Ok(rewrite_scalars(&f, false, &mut |g, op, _| {

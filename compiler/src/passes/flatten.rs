@@ -1,7 +1,6 @@
-//! Flattening: a reduction inside of another reduction, or beside one of another length, becomes a
-//! stored array. What is left in an element is a reduction that a strategy of the schedule serves,
-//! instead of loops that each thread runs alone (Blelloch 1990; Henriksen et al., "Incremental
-//! flattening for nested data parallelism", 2019).
+//! Flattening: a reduction inside of another reduction, or beside one of another length, becomes a stored array. An
+//! element then only has reductions for which the schedule has a strategy, instead of loops that each thread runs
+//! alone (Blelloch 1990; Henriksen et al., "Incremental flattening for nested data parallelism", 2019).
 //!
 //! ```text
 //! reduce max over (generate n (%i) {           %s = materialize (generate n (%i) { reduce + .. x[%i, %k] .. })
@@ -18,8 +17,8 @@
 //! 3. an element whose reduction contains a reduction again: the inner one is stored if it is a
 //!    matrix product, or if an array with those indices is read anyway, so that the stored array is
 //!    not larger than the program's own;
-//! 4. a reduction inside of the reductions of several arrays, such as the distances of a point to all centres, of
-//!    which one array has the least one and another array its place: the matrix of the inner ones is stored, and
+//! 4. a reduction inside of the reductions of several arrays, such as the distances of a point to all centres, if one
+//!    array has the least distance and another one its place: the matrix of the inner reductions is stored, and
 //!    computed once.
 //!
 //! Short loops stay, and so do loops that read no array, such as random walks: there may be more
@@ -35,7 +34,7 @@ use crate::error::Result;
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The most iterations of a short loop.
+/// The maximum number of iterations of a short loop.
 const SHORT: i64 = 32;
 
 /// Runs the pass.
@@ -69,7 +68,7 @@ fn store_shared(f: &mut Function) {
     let mut arrays: Vec<NodeId> = f.results.iter().map(|r| r.value).chain(stored).collect();
     arrays.sort_unstable();
     arrays.dedup();
-    // all elements have the same variables, so that equal reductions are equal nodes
+    // all elements have the same variables here, so that equal reductions are equal nodes
     let k = g.fresh_var(Ty::I64);
     let mut users: HashMap<(NodeId, Vec<NodeId>), u32> = HashMap::default();
     for array in &arrays {
@@ -113,9 +112,9 @@ fn store_shared(f: &mut Function) {
     }
 }
 
-/// Returns the long reductions inside of the reductions of an array's elements that depend on at most two indices.
-/// The elements have the indices of [`Graph::sample_index`], and the reductions the index `k`; with each is the space
-/// of these indices.
+/// Returns the long reductions inside of the reductions of an array's elements that depend on at most two indices,
+/// each with the space of these indices. The elements have the indices of [`Graph::sample_index`], and the reductions
+/// the index `k`.
 fn inner_ones(g: &mut Graph, array: NodeId, k: NodeId) -> Vec<(NodeId, Vec<NodeId>)> {
     let Op::Generate(extents, lambda) = g.op(array).clone() else { return Vec::new() };
     let index = sample_axes(g, &extents);
@@ -190,8 +189,8 @@ fn elements_have_loops(g: &mut Graph, src: NodeId) -> bool {
     outermost(g, lambda.body).into_iter().any(|n| is_long(g, n))
 }
 
-/// Returns an array with the elements of a `generate` of one index, which are stored. If they are
-/// those of a matrix as a sequence, the matrix is stored, so that its rows and columns are known.
+/// Returns an array with the elements of a `generate` of one index, which are stored. If they are the elements of a
+/// matrix as a sequence, the matrix is stored, so that its rows and columns are known.
 fn stored_elements(g: &mut Graph, src: NodeId) -> Option<NodeId> {
     let Op::Generate(extents, lambda) = g.op(src).clone() else { return None };
     let (var, k) = g.fresh_var(Ty::I64);
@@ -256,8 +255,8 @@ struct Axis {
     extent: NodeId,
 }
 
-/// Returns the reductions of an element that are to be stored, because it contains another product
-/// or reductions of another length.
+/// Returns the reductions of an element that are to be stored, because it contains another product or reductions of
+/// another length.
 fn beside(g: &Graph, element: NodeId) -> Vec<NodeId> {
     let all = outermost(g, element);
     let is_product = |n: &NodeId| matches!(g.op(*n), Op::PanelDot { .. });
@@ -269,8 +268,8 @@ fn beside(g: &Graph, element: NodeId) -> Vec<NodeId> {
     of_another_length.chain(products.into_iter().skip(rest)).collect()
 }
 
-/// Stores those long reductions inside of the elements of a nested reduction `n` of `element` of which `is_wanted`,
-/// given the elements and one of the reductions, says so. `k` is the variable of the inner index.
+/// Stores long reductions inside of the elements of a nested reduction `n` of `element`: those for which `is_wanted`,
+/// given the elements and the reduction, holds. `k` is the variable of the inner index.
 fn inner_stored(
     g: &mut Graph,
     element: NodeId,
@@ -309,8 +308,8 @@ fn inner_stored(
     if made == n { element } else { replaced(g, element, n, made, &mut HashMap::default()) }
 }
 
-/// Replaces a reduction in an element by the element of a stored array over those of the indices
-/// around it on which it depends.
+/// Replaces a reduction in an element by the element of a stored array, whose index space has those of the indices
+/// around the reduction on which it depends.
 fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> NodeId {
     let needed: Vec<Axis> = around.iter().filter(|a| g.node(n).free.contains(&a.var)).copied().collect();
     let is_known = |v: &Var| needed.iter().any(|a| a.var == *v);
@@ -326,7 +325,7 @@ fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> 
         around.iter().filter(|a| !g.node(n).free.contains(&a.var)).map(|a| a.extent).collect();
     let kept: Vec<(Var, NodeId)> = needed.iter().map(|a| (a.var, a.extent)).collect();
     let loops = Loops { kept: &kept, dropped: &dropped };
-    // what only a shape rule proves costs a condition of the extent
+    // shape rules are not used: an extent that only they prove right would need a condition
     let extents = only_inside(g, extents, n, loops, &Equations::default());
     let Some(extents) = extents else { return element };
     let before = g.set_loc(g.node(n).loc.clone());

@@ -3,10 +3,10 @@
 //! Array Language", section 6).
 //!
 //! ```text
-//! %2 = map (%a, %b) over %x, %y { yield (sub %a, %b) }          %3 = generate (len %x) (%i) {
-//! %3 = reverse %2                                         ->      yield (sub (elem %x, (len %x - %i - 1)), (elem %y, ..))
-//! %4 = reduce (..) from 0f32 over %3                            }
-//!                                                               %4 = reduce (..) from 0f32 over %3
+//! %2 = map (%a, %b) over %x, %y { yield (sub %a, %b) }     %3 = generate (len %x) (%i) {
+//! %3 = reverse %2                                    ->      yield (sub (elem %x, (len %x - %i - 1)), (elem %y, ..))
+//! %4 = reduce (..) from 0f32 over %3                       }
+//!                                                          %4 = reduce (..) from 0f32 over %3
 //! ```
 //!
 //! After this pass, parameters, `materialize`, `iterate`, `generate` and parts of scans, which are stored, are the
@@ -63,7 +63,7 @@ pub fn run(mut f: Function) -> Result<Function> {
             fuse.as_written.insert(made);
         }
         match stored.get(&old) {
-            // it leaves its records in any case
+            // the array leaves its records in any case
             Some(true) => {
                 let made = fuse.generate(g, made);
                 kept_records::once(g, made)
@@ -84,7 +84,7 @@ pub fn run(mut f: Function) -> Result<Function> {
         let value = out.results[i].value;
         if !out.graph.ty(value).is_scalar() {
             let (is_first, is_read) = (seen.insert(value), read.contains(&value));
-            // a result is stored anyway, so what else needs the array reads the result
+            // a result is stored anyway, so other users of the array read the result
             out.results[i].value = match *out.graph.op(value) {
                 Op::Materialize(x) if !is_read && !out.graph.op(x).is_stored_apart() => x,
                 Op::Materialize(_) | Op::Iterate { .. } if is_first => value,
@@ -95,7 +95,7 @@ pub fn run(mut f: Function) -> Result<Function> {
     Ok(out)
 }
 
-/// Stores the components of tuples that are computed, each as an array.
+/// Stores the components of tuples of computed elements, each as an array.
 fn stored_tuples(g: &mut Graph, elements: NodeId) -> NodeId {
     tuples::each_array(g, elements, |g, own| {
         let is_read = |n: NodeId| matches!(g.op(n), Op::Elem(..) | Op::Var(..) | Op::Const(_));
@@ -107,7 +107,7 @@ fn stored_tuples(g: &mut Graph, elements: NodeId) -> NodeId {
 }
 
 impl Function {
-    /// Returns the arrays that are needed by other nodes than a single result.
+    /// Returns the arrays that nodes other than a single result need.
     fn arrays_read(&self) -> HashSet<NodeId> {
         let (mut read, mut results) = (HashSet::default(), HashSet::default());
         for r in &self.results {
@@ -124,21 +124,20 @@ impl Function {
 
 #[derive(Default)]
 struct Fuse {
-    /// The elements that were made: from an array, indices, and whether these are proven to be
-    /// inside.
+    /// The elements that were made. The key is an array, indices, and whether these are proven to be inside.
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
     /// The arrays whose bodies are not composed yet.
     as_written: HashSet<NodeId>,
     /// The opened bodies of these.
     opened: HashMap<NodeId, Opened>,
-    /// What the host can compute, and the nodes that need no length which it cannot.
+    /// What the host can compute: the nodes that need no length which only the device knows.
     hosts: HostScalars,
     of_known_length: HashSet<NodeId>,
 }
 
 impl Fuse {
-    /// Adds a node of a postponed body as it is written. If nothing of it depends on the body's
-    /// variables any more, because an array turned out to be the same everywhere, it is composed now.
+    /// Adds a node of a postponed body as it is written. If it no longer depends on the body's variables, because an
+    /// array turned out to have the same element everywhere, it is composed now.
     fn postponed(&mut self, g: &mut Graph, op: Op) -> NodeId {
         let made = g.add(op.clone());
         if !g.is_closed(made) {
@@ -162,7 +161,7 @@ impl Fuse {
         proven: bool,
     ) -> NodeId {
         if !proven && postponed::has_arrays(g, lambda) {
-            // which reads depend on the arguments shows when loops over views are composed
+            // only when loops over views are composed does it show which reads depend on the arguments
             let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
             let lambda = g.lambda(&types, |g, vars| self.composed(g, x, lambda, vars, true));
             let lambda = total(g, &lambda);
@@ -299,8 +298,8 @@ impl Fuse {
         simplify(g, Op::Select(inside.expect("an index an axis"), value, zero))
     }
 
-    /// Does what [`Fuse::element`] does. At indices that depend on nothing, a loop of the element whose length data
-    /// decide would be one of the whole function, for which there is no launch: then the array is stored.
+    /// Does what [`Fuse::element`] does. If the indices depend on nothing, a loop of the element whose length is data
+    /// would become a loop of the whole function, for which there is no launch: then the array is stored.
     fn single(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
         let value = self.element(g, x, index, proven);
         if g.is_stored(x) || !index.iter().all(|i| g.is_closed(*i)) || !self.needs_length_of_data(g, value) {
@@ -338,7 +337,7 @@ impl Fuse {
         // new nodes get the location of x, inside the location of the node that reads it
         let asked = g.set_loc(Default::default());
         let loc = g.node(x).loc.within(&asked);
-        // notes the author's line; the runner of the passes asks for the budget behind this pass
+        // this notes the author's line; the runner of the passes reports the exceeded budget after this pass
         if budget::is_exceeded(&loc) {
             g.set_loc(asked);
             return g.add(Op::Elem(x, index.to_vec()));
@@ -346,7 +345,7 @@ impl Fuse {
         g.set_loc(loc);
         let mut index = index.to_vec();
         let e = match g.op(x).clone() {
-            // the launch that scans the tiles stores what reads them
+            // elements that read a scan are stored by the launch that scans the tiles
             Op::Scan { .. } => g.add(Op::Elem(x, index)),
             Op::Param(_) | Op::Materialize(_) | Op::Iterate { .. } => {
                 g.add(if proven { Op::Elem(x, index) } else { Op::At(x, index) })

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! generate %n (%i) { reduce .. over (generate %m (%k) { div 7i32, (elem %v, %k) }) }
-//!   ->  generate %n (%i) { reduce .. over (generate %m (%k) { select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
+//!   ->  generate %n (%i) { reduce .. over (generate %m (%k) {
+//!           select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
 //! ```
 //!
 //! The condition consists of the context of the reduction: the index spaces are not empty, and the
@@ -99,7 +100,7 @@ struct Guard {
     name: String,
     /// Which nodes of the function may leave an error record.
     records: Records,
-    /// Whether a node is a target or needs one, for nodes that were asked for.
+    /// Whether a node is a target or needs one, for nodes that were examined.
     holds: HashMap<NodeId, bool>,
     made: HashMap<(NodeId, Context), NodeId>,
 }
@@ -173,8 +174,8 @@ impl Guard {
         Ok(g.close(&vars, body))
     }
 
-    /// Rebuilds the function of a loop. Whether it is called at all, only the element knows, so what is
-    /// guarded there stays there.
+    /// Rebuilds the function of a loop. Only the element knows whether it is called at all, so a target inside of it
+    /// stays inside.
     fn of_loop(&mut self, g: &mut Graph, l: &Lambda, around: &Context) -> Result<Lambda> {
         let vars: Vec<_> = l.params.iter().map(|p| (g.fresh_var(p.1), p.1)).collect();
         let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();

@@ -1,7 +1,7 @@
 //! Computes f16 and bf16 in f32: casts to f32, the operation, and a cast back (semantics 2.9).
 //!
 //! ```text
-//! %2: f16 = mul_add %0, %1, %0    ->    %3 = cast f32 %0    %4 = cast f32 %1    %5 = mul_add %3, %4, %3    %2 = cast f16 %5
+//! %2: f16 = mul_add %0, %1, %0  ->  %3 = cast f32 %0  %4 = cast f32 %1  %5 = mul_add %3, %4, %3  %2 = cast f16 %5
 //! ```
 //!
 //! After this pass halves are only moved, selected, and cast from and to f32; the backends support

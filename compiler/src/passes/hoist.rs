@@ -4,19 +4,19 @@
 //! anyway.
 //!
 //! ```text
-//! generate n, m (%i, %j) {                                 %t = materialize (generate n (%i) { reduce .. x[%i, k] .. })
-//!   %s = reduce .. over (generate m (%k) { x[%i, k] })  ->  generate n, m (%i, %j) {
-//!   x[%i, %j] / %s                                            x[%i, %j] / elem %t, %i
-//! }                                                        }
+//! generate n, m (%i, %j) {                              %t = materialize (generate n (%i) { reduce .. x[%i, k] .. })
+//!   %s = reduce .. over (generate m (%k) { x[%i, k] }) ->  generate n, m (%i, %j) {
+//!   x[%i, %j] / %s                                         x[%i, %j] / elem %t, %i
+//! }                                                      }
 //! ```
 //!
 //! For example, the rows of a matrix are divided by their sums in two launches, instead of one sum
 //! for each element. In a reduction of a whole matrix there is one index k over all elements, and
 //! the row is `k / m`, which counts as an index of its own.
 //!
-//! An elementary function that depends on some of the indices only is stored likewise: it costs more
-//! than the load of its value. A value that may leave an error record is stored without leaving it
-//! (`core/kept_records.rs`), because it might not be needed.
+//! An elementary function that depends on some of the indices only is stored likewise, because it costs more than a
+//! load of its value. A value that may leave an error record is stored without leaving it (`core/kept_records.rs`),
+//! because it might not be needed.
 
 use crate::budget;
 use crate::core::equations::Equations;
@@ -28,7 +28,7 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The most iterations of loops whose elementary functions stay where they are: longer ones are not
+/// The maximum number of iterations of loops whose elementary functions stay where they are: longer loops are not
 /// unrolled.
 const FEW: i64 = COLUMNS;
 
@@ -57,8 +57,7 @@ fn is_costly(op: &Op) -> bool {
     }
 }
 
-/// An index in scope of a node: a variable, or an expression that counts as an index, and its
-/// extent.
+/// An index in scope of a node, with its extent: a variable, or an expression that counts as an index.
 #[derive(Clone, Copy)]
 struct Around {
     index: NodeId,
@@ -72,12 +71,12 @@ struct Hoist {
     nested: HashMap<NodeId, bool>,
     /// Whether a node, or any array or scalar that it is computed from, contains a nested operation.
     leads: HashMap<NodeId, bool>,
-    /// Whether the element leaves error records beside the sums of matrix products. The tiles of a
-    /// product leave none, so the product is stored.
+    /// Whether the element leaves error records beside the sums of matrix products. The code of a product's tiles
+    /// leaves none, so the product is stored.
     splits_products: bool,
     /// The number of indices of the element itself.
     own: usize,
-    /// Extents of which a shape rule says that they are not negative.
+    /// Extents that a shape rule guarantees not to be negative.
     lengths: HashSet<NodeId>,
     /// The equations between lengths that follow from the shape rules.
     rules: Equations,
@@ -161,8 +160,7 @@ impl Hoist {
     /// Returns the value as an element of a stored array, if it contains a nested operation that
     /// depends on some of the indices only.
     fn stored(&mut self, g: &mut Graph, n: NodeId, around: &[Around]) -> Option<NodeId> {
-        // of conditions and counts, and of what leaves records, that is stored from which they are
-        // computed
+        // for conditions and counts, and for values that leave records, the operands are stored instead of the values
         if !is_costly(g.op(n)) && (!g.ty(n).elem.is_float() || may_record(g, n)) {
             return None;
         }
@@ -175,7 +173,7 @@ impl Hoist {
             true => everything(g, n, around)?,
             false => dependence(g, n, around)?,
         };
-        // what lacks only the indices of loops inside of the element is computed before these loops
+        // a value that lacks only the indices of loops inside of the element is computed before these loops
         let is_needed = |a: &Around| needed.iter().any(|n| n.0.index == a.index);
         if around[..self.own].iter().all(is_needed) && !self.has_reduction(g, n) {
             return None;
@@ -184,7 +182,7 @@ impl Hoist {
         if extents.len() > MAX_RANK || extents.iter().any(|n| !g.is_closed(*n)) {
             return None;
         }
-        // loops of few iterations are unrolled, and their values may become constants
+        // loops with few iterations are unrolled, and their values may then become constants
         let few = |n: &NodeId| g.as_lit(*n).and_then(Lit::as_int).is_some_and(|n| n <= FEW);
         if extents.iter().all(few) && !self.has_reduction(g, n) {
             return None;
@@ -275,7 +273,7 @@ fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Aroun
     (only_these && !all && !needed.is_empty()).then_some((needed, value))
 }
 
-/// Returns whether an index follows from those that `has` holds for: itself, or row and column.
+/// Returns whether an index can be computed from those for which `has` holds: it is one, or its row and column are.
 fn is_known(g: &Graph, index: NodeId, around: &[Around], has: &dyn Fn(NodeId) -> bool) -> bool {
     has(index)
         || around.iter().any(|row| match *g.op(row.index) {
@@ -315,7 +313,7 @@ fn by_variables(g: &mut Graph, n: NodeId, indices: Vec<Around>) -> (Vec<(Around,
     (needed, value)
 }
 
-/// Returns whether a value depends on no other variables.
+/// Returns whether a value depends on no variables other than these.
 fn depends_on(g: &Graph, value: NodeId, needed: &[(Around, Var)]) -> bool {
     g.node(value).free.iter().all(|v| needed.iter().any(|a| a.1 == *v))
 }

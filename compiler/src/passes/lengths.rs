@@ -8,8 +8,8 @@
 //! %2 = generate %1 (%i) ..         %2 = generate %0 (%i) ..
 //! ```
 //!
-//! The pass also simplifies everything with those names, because fusion left sums of offsets and
-//! selects of constants.
+//! The pass also simplifies everything with those names, because fusion leaves sums of offsets and selects of
+//! constants.
 //!
 //! The rules are linear equations over lengths. Each is solved for the length of its last parameter
 //! (`core/equations.rs`). The rules themselves keep their names: they are checked before the

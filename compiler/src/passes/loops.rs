@@ -1,8 +1,10 @@
-//! Leaves out the states of an element's loop that nobody needs: no result of the loop, and neither the
-//! condition nor a state that is needed. Where the condition bounds the steps, the limit goes.
+//! Leaves out the states of an element's loop that are not needed: neither by a result of the loop, nor by its
+//! condition, nor by another state that is needed. If the condition bounds the number of steps, the loop's limit is
+//! left out, too.
 //!
 //! ```text
-//! %r = loop 1 (%i: i64, %x: f32, %y: f32) by %n from 1f32, 0f32 { %a = mul %x, %x  %b = add %y, %v  %t = tuple true, %a, %b  yield %t }
+//! %r = loop 1 (%i: i64, %x: f32, %y: f32) by %n from 1f32, 0f32 {
+//!     %a = mul %x, %x  %b = add %y, %v  %t = tuple true, %a, %b  yield %t }
 //!   ->  %r = loop 0 (%i: i64, %y: f32) by %n from 0f32 { %b = add %y, %v  %t = tuple true, %b  yield %t }
 //! ```
 
@@ -19,7 +21,8 @@ pub fn run(mut f: Function) -> Result<Function> {
         return Ok(f);
     }
     f = rewrite(&f, false, &mut unlimited);
-    // a state of a loop around another loop may have been the only one that needed some of its states
+    // if a loop around another loop loses a state, that may have been the only one that needed a state of the inner
+    // loop
     loop {
         let kept = kept(&f);
         if kept.is_empty() {
@@ -32,7 +35,7 @@ pub fn run(mut f: Function) -> Result<Function> {
     }
 }
 
-/// Takes the limit away from a loop that its condition ends before, and from what asks whether it was kept.
+/// Removes the limit of a loop that ends by its condition before, and the test whether the limit was kept.
 fn unlimited(g: &mut Graph, op: Op) -> NodeId {
     let most = |g: &Graph, op: &Op, count: NodeId| {
         let Op::Loop { step, init, .. } = op else { return None };
@@ -55,7 +58,7 @@ fn unlimited(g: &mut Graph, op: Op) -> NodeId {
     }
 }
 
-/// Returns for each value of a loop that has too many states those that the loop keeps.
+/// Returns, for each value of a loop that has too many states, the states that the loop keeps.
 fn kept(f: &Function) -> HashMap<NodeId, Vec<usize>> {
     let g = &f.graph;
     let mut loops: Vec<Vec<NodeId>> = Vec::new();
@@ -80,7 +83,7 @@ fn kept(f: &Function) -> HashMap<NodeId, Vec<usize>> {
     out
 }
 
-/// Returns the states of a loop that its condition or one of these values depends on.
+/// Returns the states of a loop on which its condition or one of these values depends.
 fn needed(g: &Graph, values: &[NodeId]) -> Vec<usize> {
     let Op::Loop { step, .. } = g.op(values[0]) else { return Vec::new() };
     let (condition, next) = element_loops::parts(g, step.body);

@@ -1,5 +1,5 @@
-//! Stores elements where they go, in place of reading them where they come from: an order that a scan made
-//! ([`Op::Place`]) need not be stored for that, nor read.
+//! Stores elements where they go, instead of reading them where they come from. An order that a scan made
+//! ([`Op::Place`]) then need not be stored or read for that.
 //!
 //! ```text
 //! %order = materialize (place (generate %n (%j) { %j }) at %places)
@@ -8,11 +8,11 @@
 //! %y = materialize (place (generate %n (%j) { select(%places[%j] < %count, %x[%j], 0) }) at %places)
 //! ```
 //!
-//! Nothing else may be read at the element's own index, which neighbours would then read far apart, and no element may
-//! leave a record, which names its index.
+//! Elements must read nothing else at their own index, because neighbours would then read places far apart, and must
+//! leave no error record, because that would name their index.
 //!
-//! What is left reads stored arrays in such an order. These are stored in it, so that they are read where they
-//! are needed, and often nothing reads the order:
+//! After that, some elements still read stored arrays in such an order. These arrays are stored in that order, so
+//! that they are read where they are needed, and often nothing reads the order any more:
 //!
 //! ```text
 //! %sum = reduce (+) from 0 over generate %n (%i) { select(%i < %count, %x[%order[%i]], 0) }
@@ -40,7 +40,7 @@ pub fn run(f: Function) -> Result<Function> {
     Ok(rewrite_from(&f, true, &mut |g, op, _| in_order(g, &op).unwrap_or_else(|| g.add(op))))
 }
 
-/// Returns a read of a stored array in an order as one of the array that is stored in it.
+/// Returns a read, in an order, of a stored array as a read of an array that is stored in that order.
 fn in_order(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let Op::Elem(x, index) = op else { return None };
     // elements of a matrix stay where they are
@@ -57,7 +57,7 @@ fn in_order(g: &mut Graph, op: &Op) -> Option<NodeId> {
     Some(g.add(Op::Elem(stored, at_order)))
 }
 
-/// Returns the length and the places of an array that is the inverse of these: of the indices, each stored where its
+/// Returns the length and the places of an array that is the inverse of these places: it stores each index where the
 /// element goes.
 fn places(g: &Graph, order: NodeId) -> Option<(NodeId, NodeId)> {
     let Op::Materialize(x) = *g.op(order) else { return None };
@@ -66,7 +66,7 @@ fn places(g: &Graph, order: NodeId) -> Option<(NodeId, NodeId)> {
     is_index(g, src).then_some((extents[0], at))
 }
 
-/// Returns the array whose elements are stored where they go, if they are read in such an order.
+/// Returns the array with its elements stored where they go, if it reads them in such an order.
 fn moved(g: &mut Graph, x: NodeId) -> Option<NodeId> {
     let Op::Generate(extents, lambda) = g.op(x).clone() else { return None };
     let [n] = extents[..] else { return None };
@@ -89,7 +89,7 @@ fn moved(g: &mut Graph, x: NodeId) -> Option<NodeId> {
         };
         !reads_at_own && g.op(n).lambda().is_none() && !g.op(n).may_record(g)
     };
-    // a closed value that leaves a record leaves it for each element, too
+    // a value that depends on no index but leaves a record leaves it for each element, too
     if length != n || !own(g).into_iter().all(is_plain) || may_record_here(g, [body]) {
         return None;
     }
@@ -102,7 +102,7 @@ fn moved(g: &mut Graph, x: NodeId) -> Option<NodeId> {
     Some(g.add(Op::Place { at, src }))
 }
 
-/// Whether a value depends on a variable in another way than through `known`.
+/// Whether a value depends on a variable other than through `known`.
 fn mentions(g: &Graph, n: NodeId, variable: NodeId, known: NodeId) -> bool {
     g.reachable_until([n], |m| m == known).into_iter().any(|m| m == variable)
 }

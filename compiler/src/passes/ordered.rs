@@ -4,20 +4,22 @@
 //! ```text
 //! %r = reduce_ordered (%a, %b) from %init over %x {..}
 //!   ->
-//! %y = materialize (generate groups (%u) { reduce (join) from absent over (generate 2^18 (%p) { %x in group u at p }) })
-//! %z = materialize (generate (groups / 128) (%w) { reduce (join) from absent over (generate 128 (%v) { %y at 128 w + v }) })
+//! %y = materialize (generate groups (%u) {
+//!     reduce (join) from absent over (generate 2^18 (%p) { %x in group u at p }) })
+//! %z = materialize (generate (groups / 128) (%w) {
+//!     reduce (join) from absent over (generate 128 (%v) { %y at 128 w + v }) })
 //! present, %v = reduce (join) from absent over %z
 //! %r = select present, (%a = %init, %b = %v in ..), %init
 //! ```
 //!
-//! Column c of a tile is elements c, 128 + c, .. by 5.1, and 16 c .. 16 c + 15 by 5.17. So the element at
-//! place p of a tile is the one at 16 (p mod 128) + p / 128: then both trees of a tile are the same. 128
-//! tiles or fewer, a *group*, are joined as neighbours by both, and so are 128 groups. Of the last tile
-//! elements are absent at any place, so they are tuples with a flag, and `join` takes the other operand
-//! where one is absent. A group of fewer tiles is no longer than these.
+//! By 5.1, column c of a tile is elements c, 128 + c, ..; by 5.17 it is elements 16 c .. 16 c + 15. So if place p of
+//! a tile has the element at 16 (p mod 128) + p / 128, both trees of a tile are the same. Up to 128 tiles, a *group*,
+//! are joined as neighbours by both, and so are up to 128 groups. In the last tile elements may be absent at any
+//! place, so elements are tuples with a flag, and `join` takes the other operand where one is absent. A group of
+//! fewer tiles has no further places.
 //!
-//! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements
-//! that may leave error records are stored first, so that a record has the number of its element.
+//! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements that may
+//! leave error records are stored first, so that a record has the number of its element.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;
@@ -40,13 +42,13 @@ pub fn run(f: Function) -> Result<Function> {
     }))
 }
 
-/// The components of the result.
+/// Returns the components of the result.
 fn reduced(g: &mut Graph, join: &Lambda, init: NodeId, src: NodeId, once: bool) -> Vec<NodeId> {
     let sources = tuples::arrays_of_components(g, src);
     let types: Vec<Ty> = sources.iter().map(|x| g.ty(*x).elem).collect();
     let joins = Joins { join: optional(g, join, &types), types };
     let all = joins.all(g, &sources);
-    // all of them, because they may leave records
+    // all components are marked, because they may leave records
     all.iter().filter(|_| once).for_each(|n| g.mark_once(*n));
     let init = tuples::components(g, init);
     let body = g.open(join, &[&init[..], &all[1..]].concat());
@@ -54,7 +56,7 @@ fn reduced(g: &mut Graph, join: &Lambda, init: NodeId, src: NodeId, once: bool) 
     joined.into_iter().zip(init).map(|(value, init)| simplify(g, Op::Select(all[0], value, init))).collect()
 }
 
-/// The operator of values that may be absent: tuples whose first component says whether there is one.
+/// Returns the operator on values that may be absent: tuples whose first component says whether there is one.
 fn optional(g: &mut Graph, join: &Lambda, types: &[Ty]) -> Lambda {
     let one: Vec<Ty> = [Ty::Bool].into_iter().chain(types.iter().copied()).collect();
     g.lambda(&[&one[..], &one].concat(), |g, vars| {
@@ -80,14 +82,14 @@ struct Joins {
 type Element<'e> = &'e dyn Fn(&mut Graph, NodeId) -> (NodeId, Vec<NodeId>);
 
 impl Joins {
-    /// Whether there is an element, and the components of all elements joined.
+    /// Returns whether there is an element, and the components of the join of all elements.
     fn all(&self, g: &mut Graph, sources: &[NodeId]) -> Vec<NodeId> {
         let count = length(g, sources[0]);
         let (group, tile) = (TILE * COLUMNS, TILE);
         let (groups, tiles) = (parts(g, count, group), parts(g, count, tile));
         let size = times(g, tiles, tile);
         let size = at_most(g, size, group);
-        // the values of a group of tiles; the number of each group
+        // the values of a group of tiles, given the group's number
         let of_group = |g: &mut Graph, number: NodeId| {
             let first = times(g, number, group);
             self.reduced(g, size, &|g, place| element(g, sources, count, first, place))
@@ -113,7 +115,7 @@ impl Joins {
         })
     }
 
-    /// The arrays of the components of these values, if they depend on no variable of a closure.
+    /// Returns the arrays of the components of these values, if they depend on no variable of a closure.
     fn stored(
         &self,
         g: &mut Graph,
@@ -128,7 +130,7 @@ impl Joins {
         (1..=self.types.len()).map(component).collect()
     }
 
-    /// Whether one of `count` elements is there, and the components of these joined.
+    /// Returns whether any of `count` elements is present, and the components of their join.
     fn reduced(&self, g: &mut Graph, count: NodeId, element: Element) -> Vec<NodeId> {
         let nothing = [Ty::Bool].iter().chain(&self.types).map(|ty| g.lit(Lit::zero(*ty))).collect();
         let init = g.add(Op::Tuple(nothing));
@@ -142,7 +144,7 @@ impl Joins {
     }
 }
 
-/// The number of parts of `size` elements, the last of which may be shorter.
+/// Returns the number of parts of `size` elements, the last of which may be shorter.
 fn parts(g: &mut Graph, count: NodeId, size: i64) -> NodeId {
     let [more, size] = [size - 1, size].map(|n| g.lit(Lit::i64(n)));
     let up = simplify(g, Op::Binary(BinaryOp::Add, count, more));
@@ -159,7 +161,7 @@ fn at_most(g: &mut Graph, n: NodeId, limit: i64) -> NodeId {
     simplify(g, Op::Binary(BinaryOp::Min, n, limit))
 }
 
-/// The element at a place of the group of tiles that begins at `first`.
+/// Returns the element at a place of the group of tiles that begins at `first`.
 fn element(
     g: &mut Graph,
     sources: &[NodeId],
@@ -179,7 +181,7 @@ fn element(
     read(g, sources, count, index)
 }
 
-/// Whether an index is below `count`, and the elements there, or else the last ones.
+/// Returns whether an index is below `count`, and the elements there, or else the last ones.
 fn read(g: &mut Graph, sources: &[NodeId], count: NodeId, index: NodeId) -> (NodeId, Vec<NodeId>) {
     let one = g.lit(Lit::i64(1));
     let present = simplify(g, Op::Binary(BinaryOp::Lt, index, count));
@@ -192,19 +194,19 @@ fn read(g: &mut Graph, sources: &[NodeId], count: NodeId, index: NodeId) -> (Nod
     (present, sources.iter().map(value).collect())
 }
 
-/// The number of elements of an array.
+/// Returns the number of elements of an array.
 fn length(g: &mut Graph, array: NodeId) -> NodeId {
     let rank = g.ty(array).rank;
     let all: Vec<NodeId> = (0..rank).map(|axis| g.add(Op::Len(array, axis))).collect();
     all.into_iter().reduce(|a, b| simplify(g, Op::Binary(BinaryOp::Mul, a, b))).expect("verified: an array")
 }
 
-/// The indices of an element by its number in row-major order.
+/// Returns the indices of an element, given its number in row-major order.
 fn indices(g: &mut Graph, array: NodeId, mut index: NodeId) -> Vec<NodeId> {
     let one = g.lit(Lit::i64(1));
     let mut all = Vec::new();
     for axis in (1..g.ty(array).rank).rev() {
-        // never 0, so that the division leaves no record
+        // this extent is never 0, so that the division leaves no record
         let extent = g.add(Op::Len(array, axis));
         let extent = g.add(Op::Binary(BinaryOp::Max, extent, one));
         all.push(g.add(Op::Binary(BinaryOp::Rem, index, extent)));

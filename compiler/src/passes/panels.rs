@@ -2,7 +2,8 @@
 //! matrix product, as sums of panels.
 //!
 //! ```text
-//! panel_dot from %init over %a, %b   ->   add %init, (fold (+) over (generate (panels of %a) (%p) { panel_dot over the 512 elements of panel %p }))
+//! panel_dot from %init over %a, %b
+//!   ->  add %init, (fold (+) over (generate (panels of %a) (%p) { panel_dot over the 512 elements of panel %p }))
 //! ```
 //!
 //! Fusion does this for the inner products that the author wrote outside of closures. This pass

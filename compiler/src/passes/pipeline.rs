@@ -50,25 +50,25 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fuse", run: fuse::run },
     // stores nested operations that depend on few of the indices around them
     Pass { name: "hoist", run: hoist::run },
-    // comes behind `fuse`, by which elements need what the author wrote outside: stores loops that depend on no index
+    // comes after `fuse`, which composes into elements what the author wrote outside: stores loops that depend on no
+    // index
     Pass { name: "closed_loops", run: closed_loops::run },
-    // every length is one of a parameter now: gives equal ones one name, and simplifies what fusion
-    // composed
+    // every length is now one of a parameter: gives equal lengths one name, and simplifies what fusion composed
     Pass { name: "lengths", run: lengths::run },
-    // comes behind `lengths`, by which equal vectors are equal nodes: sums integers that are scanned as well
+    // comes after `lengths`, which makes equal vectors equal nodes: sums integers of scanned vectors by their totals
     Pass { name: "totals", run: totals::run },
-    // comes behind `lengths`, which makes the lengths of orders equal nodes
+    // comes after `lengths`, which makes the lengths of orders equal nodes
     Pass { name: "moved", run: moved::run },
     // unrolls short loops inside of elements, after which their reads may be provably inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },
-    // comes behind `prove`, by which fewer elements may leave records: computes elements where a scan is stored
+    // comes after `prove`, so that fewer elements may leave records: computes elements where a scan is stored
     Pass { name: "behind", run: behind::run },
     // comes after short loops are unrolled: stores reductions inside of reductions
     Pass { name: "flatten", run: flatten::run },
-    // comes after the passes by which an inner product may leave an element
+    // comes after the passes that may make an inner product independent of an element
     Pass { name: "panels", run: panels::run },
-    // comes after the passes by which a reduction may become independent of an element
+    // comes after the passes that may make a reduction independent of an element
     Pass { name: "guard", run: guard::run },
     // computes f16 and bf16 in f32
     Pass { name: "half", run: half::run },
@@ -77,7 +77,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fast", run: fast::run },
     // comes late, because the expansions are long; also shares common subexpressions
     Pass { name: "elementary", run: elementary::run },
-    // keeps both forms of a chain of stencils, so nothing may rebuild the function behind it
+    // keeps both forms of a chain of stencils, so no later pass may rebuild the function
     Pass { name: "chains", run: chains::run },
 ];
 
@@ -88,7 +88,7 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
 
 fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
-    // makes steps of iterations
+    // makes steps of iterations, so it comes before these are compiled
     let mut f = sorts::run(f).unwrap_or_else(|| f.clone());
     // the steps of iterations are compiled as separate functions
     for step in &mut f.steps {
@@ -104,8 +104,8 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
             f = (pass.run)(f)?;
         }
         budget::check()?;
-        // a check takes as long as a pass, so release builds, which also compile while a program
-        // runs, check the last one only
+        // a check takes as long as a pass, so release builds, which also compile while a program runs, check only
+        // after the last one
         if cfg!(debug_assertions) || i + 1 == PASSES.len() {
             verify::verify(&f)
                 .map_err(|e| Error { message: format!("after {}: {}", pass.name, e.message), ..e })?;

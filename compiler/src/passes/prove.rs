@@ -6,9 +6,9 @@
 //! generate (sub (len %x), 2i64) (%i) { at %x, (add %i, 2i64) }    ->    { elem %x, (add %i, 2i64) }
 //! ```
 //!
-//! Fusion does this for each `generate` that it makes (`core/prove.rs`). The pass does it again
-//! with the function's shape rules, and for indices that have become constants since. Then come
-//! clamped indices, and reads that conditions keep in bounds (`core/guarded.rs`).
+//! Fusion does this for each `generate` that it makes (`core/prove.rs`). This pass does it again with the function's
+//! shape rules, and for indices that have become constants since. After that it proves clamped indices, and reads
+//! that conditions keep in bounds (`core/guarded.rs`).
 
 use crate::core::equations::Equations;
 use crate::core::guarded::prove_guarded;

@@ -1,8 +1,8 @@
 //! Writes scans (semantics 5.18) as parts that have strategies of their own: the totals of tiles, what stands before
-//! each tile, and the tiles' scans behind that ([`ScanPart`]).
+//! each tile, and then the tiles' scans ([`ScanPart`]).
 //!
-//! Where the operator or an element may leave an error record, a scan becomes arrays of partial results, each
-//! of which is a `generate`, so that the strategies for elements leave the records (`core/scan_totals.rs`).
+//! If the operator or an element may leave an error record, a scan becomes arrays of partial results, each of which
+//! is a `generate`, so that the strategies for elements leave the records (`core/scan_totals.rs`).
 //!
 //! ```text
 //! %s = scan (+) from %init over %x

@@ -1,7 +1,7 @@
 //! Reports shape rules that can never hold, for any lengths, as errors at the author's line.
 //!
 //! ```text
-//! require stop (add (len %x), 1i64), (len %x) "slice of x"    ->   error: the slice always stops 1 or more past the end
+//! require stop (add (len %x), 1i64), (len %x) "slice of x"  ->  error: the slice always stops 1 or more past the end
 //! ```
 
 use crate::core::linear::Linear;

@@ -1,5 +1,5 @@
-//! Writes orders of vectors (semantics 5.19) as iterations that merge runs of twice the length in each step; of long
-//! vectors, as iterations over the digits of keys ([`crate::core::digits`]); of truth values, as one scan.
+//! Writes orders of vectors (semantics 5.19) as iterations that merge runs, whose length doubles in each step. Long
+//! vectors are ordered by iterations over the digits of keys ([`crate::core::digits`]), truth values by one scan.
 //!
 //! ```text
 //! %order = argsort %x
@@ -12,11 +12,11 @@
 //! between the bounds that the same search has found for every 64th element
 //! ```
 //!
-//! An element of a step reads elements of the step before alone, so that its launch needs neither shared counters nor
-//! an order of its blocks. Keys move with the indices: a search reads neighbouring keys.
+//! An element of a step reads only elements of the step before, so that its launch needs neither shared counters nor
+//! an order of its blocks. Keys move with the indices, so that a search reads neighbouring keys.
 //!
-//! The list of passes does not have it: steps of iterations are compiled before the functions that have them, so
-//! their functions are made before the first pass.
+//! This is not in the list of passes: steps of iterations are compiled before the functions that have them, so their
+//! functions are made before the first pass.
 
 use crate::core::arithmetic::{binary, binary_digits, with_number};
 use crate::core::digits;
@@ -27,7 +27,7 @@ use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::sync::Arc;
 
-/// The results of a step whose searches share bounds.
+/// The number of results of a step whose searches share bounds.
 const BLOCK: i64 = 64;
 
 /// Writes the orders of a function, but not those of the steps of its iterations.
@@ -53,14 +53,14 @@ pub fn run(f: &Function) -> Option<Function> {
     Some(new)
 }
 
-/// The steps that orders need, each once: by merges or by digits of keys of a type.
+/// The steps that orders need, one for each type of keys, by merges and by digits.
 struct Steps<'f> {
     f: &'f Function,
     made: Vec<(Ty, bool, Function)>,
 }
 
 impl Steps<'_> {
-    /// The number of a step among those of the function.
+    /// Returns the number of a step among those of the function.
     fn number(&mut self, key: Ty, by_digits: bool) -> u32 {
         let known = self.made.iter().position(|(ty, digits, _)| (*ty, *digits) == (key, by_digits));
         let own = known.unwrap_or_else(|| {
@@ -72,7 +72,7 @@ impl Steps<'_> {
     }
 }
 
-/// The integers that stand for elements of a type.
+/// Returns the type of the integers that stand for elements of a type.
 fn key_type(ty: Ty) -> Ty {
     match ty {
         Ty::F64 => Ty::I64,
@@ -91,10 +91,10 @@ struct Order {
 }
 
 impl Order {
-    /// Orders a vector's elements by an iteration over digits, if there are enough elements, or else by one that
-    /// merges. Both stand in the program. That of the two which a call does not need has one element and no steps.
+    /// Orders a vector's elements by an iteration over digits if there are enough elements, or else by one that
+    /// merges. The program has both. The one that a call does not need has one element and no steps.
     ///
-    /// Indices move as u32 while there are digits: twice as many then have room in a tile's shared memory.
+    /// While there are digits, indices move as u32, because twice as many then fit into a tile's shared memory.
     fn of(g: &mut Graph, x: NodeId, steps: &mut Steps) -> Order {
         let ty = g.ty(x).elem;
         let n = g.add(Op::Len(x, 0));
@@ -137,9 +137,9 @@ impl Order {
         Order { x, keys: chosen(0, key_type(ty)), indices: chosen(1, Ty::I64) }
     }
 
-    /// Returns what an operation is, if it is the ordered elements read by their indices, or those of which the
-    /// ordered ones are the negated ones: keys, which have moved with the indices, are turned back, so that nothing
-    /// is gathered.
+    /// Returns what an operation becomes that reads the ordered elements by their indices, or elements whose
+    /// negations are the ordered ones. The keys, which have moved with the indices, are turned back into elements, so
+    /// that nothing is gathered.
     fn sorted(&self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let Op::Map(lambda, srcs) = op else { return None };
         let Op::Elem(x, at) = g.op(lambda.body) else { return None };
@@ -157,8 +157,7 @@ impl Order {
         Some(g.add(Op::Map(lambda, vec![self.keys])))
     }
 
-    /// Returns the operation that makes the ordered elements of those of another vector, and these of the ordered
-    /// ones.
+    /// Returns the operation that makes the ordered elements from those of another vector, and the other way round.
     fn negation_of(&self, g: &Graph, other: NodeId) -> Option<UnaryOp> {
         let Op::Map(lambda, srcs) = g.op(self.x) else { return None };
         let Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), own) = *g.op(lambda.body) else { return None };
@@ -168,14 +167,14 @@ impl Order {
     }
 }
 
-/// The steps after which one run is left: the number of binary digits of the last index.
+/// Returns the number of steps after which one run is left: the number of binary digits of the last index.
 fn merges(g: &mut Graph, n: NodeId) -> NodeId {
     let last = with_number(g, BinaryOp::Sub, n, 1);
     binary_digits(g, last)
 }
 
-/// The integer that stands for a value. Of floats it is that of their bits, with the order of the negative ones
-/// reversed.
+/// Returns the integer that stands for a value. For floats it is that of their bits, with the order of the negative
+/// ones reversed.
 fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
     let to = key_type(ty);
     if !ty.is_float() {
@@ -195,8 +194,8 @@ fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
     g.add(Op::Select(is_number, ordered, greatest))
 }
 
-/// The value for which an integer stands, as [`key`] makes it. That of NaNs is one of theirs, which no result tells
-/// from another one (semantics 2.4).
+/// Returns the value for which an integer stands, as [`key`] makes it. An integer of a NaN gives one of the NaNs,
+/// which no result can tell from another one (semantics 2.4).
 fn value(g: &mut Graph, key: NodeId, ty: Ty) -> NodeId {
     let of = key_type(ty);
     if !ty.is_float() {
@@ -213,7 +212,7 @@ fn value(g: &mut Graph, key: NodeId, ty: Ty) -> NodeId {
     simplify(g, Op::Cast(ty, value))
 }
 
-/// The step that merges pairs of runs.
+/// Returns the step that merges pairs of runs.
 fn merge(f: &Function, key: Ty) -> Function {
     let param = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
     let name = format!("{}__merge_{key}", f.name);
@@ -222,7 +221,7 @@ fn merge(f: &Function, key: Ty) -> Function {
     step.is_step = true;
     let g = &mut step.graph;
     let [keys, order] = [0, 1].map(NodeId);
-    // made before the elements, so that keys and indices have equal nodes, and share a search
+    // these are made before the elements, so that keys and indices have equal nodes, and share a search
     let runs = Runs::of(g, keys);
     let bounds = runs.bounds(g);
     let mut moved = |array: NodeId| {
@@ -238,18 +237,18 @@ fn merge(f: &Function, key: Ty) -> Function {
     step
 }
 
-/// What all elements of a step know.
+/// What all elements of a step need.
 struct Runs {
     keys: NodeId,
     n: NodeId,
-    /// The elements of a run, and of a pair of runs.
+    /// The number of elements of a run, and of a pair of runs.
     length: NodeId,
     both: NodeId,
-    /// What the number of an element and that of its pair differ in.
+    /// The bits in which the number of an element and that of its pair may differ.
     mask: NodeId,
     /// The last element of the vector.
     last: NodeId,
-    /// More steps than a search takes.
+    /// An upper bound of the steps of a search.
     steps: NodeId,
 }
 
@@ -267,7 +266,7 @@ impl Runs {
         Runs { keys, n, length, both, mask, last, steps }
     }
 
-    /// For each block of results, and for the end of the last one, the first element of a first run that does
+    /// Returns, for each block of results and for the end of the last one, the first element of a first run that does
     /// not come before the block. These numbers ascend, and so bound the searches of a block's elements.
     fn bounds(&self, g: &mut Graph) -> NodeId {
         let count = with_number(g, BinaryOp::Add, self.n, 2 * BLOCK - 1);
@@ -283,7 +282,7 @@ impl Runs {
     }
 }
 
-/// The pair of runs that an element belongs to.
+/// The pair of runs to which an element belongs.
 struct Pair<'r> {
     runs: &'r Runs,
     /// The element.
@@ -306,7 +305,7 @@ impl Pair<'_> {
         Pair { runs, i, first, second, end }
     }
 
-    /// The element of the runs that comes to the element's place when they are merged.
+    /// Returns the element of the runs that comes to the element's place when they are merged.
     ///
     /// If the elements of the first run up to `a` come before it, so do those of the second one up to `both - a`.
     fn source(&self, g: &mut Graph, bounds: NodeId) -> NodeId {
@@ -327,8 +326,8 @@ impl Pair<'_> {
         binary(g, Min, from, self.runs.last)
     }
 
-    /// The least and the greatest element of the first run, or its end, that may be the first one which does not come
-    /// before the element's place.
+    /// Returns the minimum and the maximum of the element of the first run, or its end, that may be the first one
+    /// which does not come before the element's place.
     fn range(&self, g: &mut Graph) -> (NodeId, NodeId) {
         use BinaryOp::{Max, Min, Sub};
         let length = binary(g, Sub, self.end, self.second);
@@ -336,11 +335,11 @@ impl Pair<'_> {
         (binary(g, Max, self.first, least), binary(g, Min, self.i, self.second))
     }
 
-    /// The first element of the first run that does not come before the element's place: each that does is
-    /// not greater than the element of the second run which it would leave last.
+    /// Returns the first element of the first run that does not come before the element's place. An element does come
+    /// before it if it is not greater than the element of the second run that would otherwise take its place.
     ///
-    /// Nothing in the loop adds what depends on the element to what depends on the step, because the order of such
-    /// operands is not that of another array's element.
+    /// The loop adds nothing that depends on the element to anything that depends on the step, because another
+    /// array's element would have such operands in another order.
     fn search(&self, g: &mut Graph, (least, most): (NodeId, NodeId)) -> NodeId {
         use BinaryOp::{Add, Lt, Shr, Sub};
         let both = binary(g, Add, self.i, self.second);

@@ -21,11 +21,11 @@ use crate::error::Result;
 use crate::scalar::BinaryOp;
 use rustc_hash::FxHashSet as HashSet;
 
-/// The most scalar operations of a kernel.
+/// The maximum number of scalar operations of a kernel.
 const MAX_OPERATIONS: u64 = 5000;
 /// The number of operations that one elementary function counts as.
 const ELEMENTARY: u64 = 30;
-/// The most parameters of a kernel; there is room for 512. An array takes two, and a scalar one.
+/// The maximum number of parameters of a kernel; there is room for 512. An array takes two, and a scalar one.
 const MAX_PARAMETERS: u64 = 300;
 const OF_ARRAY: u64 = 2;
 
@@ -77,7 +77,7 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
             estimate = cutter.cut(n);
         }
         estimates[n.0 as usize] = estimate;
-        // an operand that was stored meanwhile counts as one array for all later nodes
+        // an operand that has been stored since counts as one array for all later nodes
         for x in cutter.arrays(n).filter(|x| cutter.stored.contains(x)) {
             estimates[x.0 as usize] = Cone { operations: 0, parameters: OF_ARRAY };
         }
@@ -91,11 +91,11 @@ struct Cutter<'g> {
     /// The operations and scalars of a node's own function, and whether it may leave an error
     /// record.
     own: Vec<Option<(Cone, bool)>>,
-    /// Whether anything in a node's cone may leave an error record. What is stored meanwhile does
-    /// not, so this stays as it is.
+    /// Whether anything in a node's cone may leave an error record. Arrays that are stored later cannot, so this need
+    /// not be updated.
     records: Vec<bool>,
-    /// The cone that was walked last. In a chain of which each array reads several earlier ones,
-    /// the next cone is this one and one array more.
+    /// The cone that was walked last. In a chain in which each array reads several earlier ones, the next cone is
+    /// this one and one array more.
     last: Option<Walked>,
 }
 
@@ -107,7 +107,7 @@ struct Walked {
 }
 
 impl Cutter<'_> {
-    /// Returns the arrays that a node's elements are computed from. A length needs no elements.
+    /// Returns the arrays from which a node's elements are computed. A length needs no elements.
     fn arrays(&self, n: NodeId) -> impl Iterator<Item = NodeId> + use<'_> {
         let g = self.g;
         let needs_none = g.is_stored(n) || matches!(g.op(n), Op::Len(..));
@@ -137,8 +137,8 @@ impl Cutter<'_> {
         (cone, records)
     }
 
-    /// Returns the nodes of a function that are computed for each element. `scalars` is increased
-    /// by the number of the others that are not constants.
+    /// Returns the nodes of a function that are computed for each element. Adds to `scalars` the number of the others
+    /// that are not constants.
     fn open_part(&mut self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
         let (mut stack, mut open) = (vec![body], Vec::new());
         let mut seen = Visited::begin();
@@ -205,7 +205,7 @@ impl Cutter<'_> {
         self.g.is_stored(n) || self.stored.contains(&n)
     }
 
-    /// Returns the array that a view is taken of.
+    /// Returns the array of which a view is taken.
     fn made(&self, mut x: NodeId) -> NodeId {
         while let Op::Slice { src, .. }
         | Op::Reverse(src, _)
@@ -229,7 +229,7 @@ impl Cutter<'_> {
             let mut best: Option<(u64, NodeId)> = None;
             let made: Vec<NodeId> = self.arrays(n).map(|x| self.made(x)).collect();
             for x in made {
-                // tuples are not stored; what they are made of may be
+                // tuples are not stored, but their components may be
                 let is_made = matches!(g.op(x), Op::Map(..) | Op::Generate(..)) && !tuples::has_tuples(g, x);
                 let records = self.records[x.0 as usize];
                 if !is_made || records || !g.is_closed(x) || self.stored.contains(&x) {

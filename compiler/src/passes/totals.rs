@@ -1,6 +1,6 @@
-//! Sums integers that are scanned as well by the totals of the scan's tiles, and of the elements behind the last
-//! complete tile: integers wrap, so that any order of their sum gives the same. The whole vector is then read once
-//! less.
+//! If a vector of integers is summed and also scanned, sums the totals of the scan's tiles, and the elements after
+//! the last complete tile. Integers wrap, so any order of their sum gives the same. The whole vector is then read one
+//! time less.
 //!
 //! ```text
 //! %n = len %x
@@ -48,7 +48,7 @@ fn is_known(g: &Graph, n: NodeId, known: &HashSet<(NodeId, NodeId)>) -> bool {
     matches!(g.op(n), Op::Reduce { join, src, .. } if known.contains(&(join.body, *src)))
 }
 
-/// Returns the sum of a vector that has a scan by tiles.
+/// Returns the sum of a vector that also has a scan by tiles.
 fn by_totals(g: &mut Graph, join: Lambda, init: NodeId, src: NodeId) -> NodeId {
     let binary = |g: &mut Graph, op, a, b| simplify(g, Op::Binary(op, a, b));
     let element = match g.op(src) {
@@ -65,7 +65,7 @@ fn by_totals(g: &mut Graph, join: Lambda, init: NodeId, src: NodeId) -> NodeId {
     let last = with_number(g, BinaryOp::Sub, tiles, 1);
     let skipped = with_number(g, BinaryOp::Mul, complete, SCAN_TILE - 1);
     let lambda = g.lambda(&[Ty::I64], |g, i| {
-        // there is a tile if there is an element, and both reads are in bounds whichever of them is wanted
+        // if there is an element, there is a tile, so both reads are in bounds whichever of them is wanted
         let tile = binary(g, BinaryOp::Min, i[0], last);
         let total = g.add(Op::Elem(totals, vec![tile]));
         let at = binary(g, BinaryOp::Add, i[0], skipped);

@@ -1,14 +1,13 @@
-//! Leaves out the components of tuples that nobody needs, and separates those that do not depend on one
-//! another.
+//! Leaves out the components of tuples that are not needed, and separates those that do not depend on one another.
 //!
 //! ```text
 //! %m = reduce 0 (%a, %i, %b, %j) from (inf, -1) over %t { %v = min %a, %b  .. yield (%v, %k) }
 //!   ->  %m = reduce (%a, %b) from inf over %x { %v = min %a, %b  yield %v }      if nobody needs component 1
 //! ```
 //!
-//! What is left of a tuple depends on all of its components, or several results need it: one loop computes
-//! them. Components that are reductions of their own may have an identity, which tuples have not, and still
-//! share a launch.
+//! If components remain together, they depend on one another, or several results need them: one loop computes all.
+//! Components that become reductions of their own may have an identity, which tuples have not, and still share a
+//! launch.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, tuples};
@@ -50,7 +49,7 @@ fn kept(f: &Function) -> HashMap<NodeId, Vec<usize>> {
     for family in families {
         let Some(lambda) = g.op(family[0]).lambda() else { continue };
         let all = tuples::components(g, lambda.body);
-        // the components that each needed one depends on; those that share some stay together
+        // for each needed component, those on which it depends; groups that share some are merged
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for n in &family {
             let mut own = needed(g, lambda, &all, tuples::which(g, *n));
@@ -71,7 +70,7 @@ fn kept(f: &Function) -> HashMap<NodeId, Vec<usize>> {
     out
 }
 
-/// Returns the components that one of them depends on, itself among them.
+/// Returns the components on which one of them depends, itself included.
 fn needed(g: &Graph, lambda: &Lambda, all: &[NodeId], which: usize) -> Vec<usize> {
     let (mut found, mut stack) = (Vec::new(), vec![which]);
     while let Some(c) = stack.pop() {
@@ -79,7 +78,8 @@ fn needed(g: &Graph, lambda: &Lambda, all: &[NodeId], which: usize) -> Vec<usize
             continue;
         }
         found.push(c);
-        // an operator of a reduction has both operands' components, a fold's step those of the accumulator first
+        // an operator of a reduction has the components of both operands; a fold's step has those of the accumulator
+        // first
         let is_reduction = lambda.params.len() == 2 * all.len();
         for (at, (var, _)) in lambda.params.iter().enumerate() {
             let of = if is_reduction { at % all.len() } else { at };
@@ -108,7 +108,7 @@ fn only(g: &mut Graph, op: Op, components: &[usize]) -> NodeId {
                 components.iter().any(|c| g.node(bodies[*c]).free.contains(&lambda.params[all + e].0))
             };
             let used: Vec<usize> = (0..elements).filter(needs).collect();
-            // the sequence keeps some element for each step
+            // the sequence must keep one component, so that it has an element for each step
             if used.is_empty() { vec![0] } else { used }
         }
     };

@@ -1,6 +1,5 @@
-//! Unrolls short reductions and folds inside of elements to straight-line code, in exactly the
-//! order of the semantics (section 5). It does so if the element becomes a stencil by it, or if the
-//! code stays short.
+//! Unrolls short reductions and folds inside of elements to straight-line code, in exactly the order of the semantics
+//! (section 5). It does so if the element becomes a stencil by that, or if the code stays short.
 //!
 //! ```text
 //! generate n (%i) {                                                   generate n (%i) {
@@ -28,9 +27,9 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// A limit on the straight-line code of one operation.
 struct Room {
-    /// The most elements, at most one row of columns of a tile.
+    /// The maximum number of elements, at most one row of columns of a tile.
     elements: i64,
-    /// The most nodes that depend on the index.
+    /// The maximum number of nodes that depend on the index.
     nodes: usize,
 }
 
@@ -54,7 +53,7 @@ pub fn run(f: Function) -> Result<Function> {
     let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };
     Ok(rewrite(&f, false, &mut |g, op| {
         let straight = unroll.straight(g, &op);
-        // an operand that became a constant, or equal to another one, may remove a variable
+        // if an operand became a constant, or equal to another one, a variable may be gone
         straight.unwrap_or_else(|| settle(g, op))
     }))
 }
@@ -178,7 +177,7 @@ fn room(g: &Graph, values: &[NodeId], var: Var, closed: bool) -> Option<Room> {
 enum Reads {
     /// It does not depend on the element's own index, or not on the index of the loop.
     Elsewhere,
-    /// It runs along an axis of the array, at another place for each element.
+    /// It runs along an axis of the array, from another place for each element.
     Along,
     /// It stays around the element's own index, so neighbours share reads.
     Around,

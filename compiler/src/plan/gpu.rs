@@ -1,8 +1,8 @@
 //! The variants of a kernel for GPUs: what the runtime needs, besides the plan, to launch them.
 //! Text form: `docs/ir.md`.
 //!
-//! The runtime launches the first variant of a kernel whose conditions hold. The last variant has
-//! no conditions, but in kernels that run instead of others (`Step::Instead`).
+//! The runtime launches the first variant of a kernel whose conditions hold. The last variant has no conditions,
+//! except in kernels that run instead of others (`Step::Instead`).
 
 mod squares;
 #[cfg(test)]
@@ -42,22 +42,21 @@ pub struct GpuVariant {
     pub grid: Grid,
     /// Conditions under which the variant is the fastest.
     pub profit: Profit,
-    /// Conditions under which the variant's code is right, beside those on single arrays.
+    /// Conditions under which the variant's code is right, besides those on single arrays.
     pub guards: Guards,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
     pub flat: Vec<u32>,
     /// Condition: the address of element 0 of these arrays is a multiple of 16 bytes, and so is the
     /// address of the first element of every row, for those that are not `flat`.
     pub aligned: Vec<u32>,
-    /// Number of steps of an iteration that one launch computes, if it computes several. Condition,
-    /// if there is one: the launch is the whole body of an iteration. In the last launch
-    /// of the iteration fewer steps may be left; the number of steps to compute is the kernel's
-    /// last parameter. If a kernel has several such variants, [`GpuKernel::steps_at_once`] chooses
-    /// the one with the fewest steps that complete the whole iteration in one launch, or, if none
-    /// does, the one with the most steps.
+    /// Number of steps of an iteration that one launch computes, if it computes several. There is then a condition:
+    /// the launch must be the whole body of an iteration. In the last launch of the iteration fewer steps may be
+    /// left; the number of steps to compute is the kernel's last parameter. If a kernel has several such variants,
+    /// [`GpuKernel::steps_at_once`] chooses the one with the fewest steps that complete the whole iteration in one
+    /// launch, or, if none does, the one with the most steps.
     pub steps_per_launch: Option<NonZeroU32>,
-    /// Arrays among those both flat and aligned whose rows are read by vectors, so that every row
-    /// must be aligned as well.
+    /// Arrays among those both flat and aligned whose rows are read by vector accesses, so that every row must be
+    /// aligned as well.
     pub row_aligned: Vec<u32>,
 }
 
@@ -75,10 +74,10 @@ pub enum Grid {
     /// A block computes `planes` by `rows` by `columns` elements, of the last three of at least three axes;
     /// there are no blocks for no elements. Blocks are counted as those of a plane, and along the planes last.
     Volume { planes: u32, rows: u32, columns: u32 },
-    /// A block computes some planes of `rows` by `columns` elements, of the last three of at least three axes: as
-    /// many as let the blocks share the planes evenly. The launch policy chooses how many blocks these are, so that
-    /// each has at most `max_planes`, and at least `min_planes` if there are as many, given that a multiprocessor has
-    /// `resident` of them at once. Blocks are counted as those of a volume, and know their share from their number.
+    /// A block computes some planes of `rows` by `columns` elements, of the last three of at least three axes. The
+    /// launch policy chooses the number of blocks along the planes: they share the planes evenly, each has at most
+    /// `max_planes`, and at least `min_planes` if there are that many; a multiprocessor has `resident` blocks at
+    /// once. Blocks are counted as those of a volume, and know their share from their number.
     Stream { rows: u32, columns: u32, min_planes: u32, max_planes: u32, resident: u32 },
     /// A team of 128 threads computes `span` tiles of 2048 elements; there is at least one block.
     Tiles { min_span: u32, max_span: u32 },
@@ -98,31 +97,30 @@ pub enum Grid {
     Strips { columns: u32, min_span: u32, max_span: u32 },
     /// A block computes one panel (semantics 5.7) for a block tile of `rows` by `columns` results
     /// of a product, into scratch: [panel][block tile][row][column]. A vector counts as one column.
-    /// The next variant in the list, whose grid is `Sums`, is launched behind this one.
+    /// The next variant in the list, whose grid is `Sums`, is launched after this one.
     Panels { rows: u32, columns: u32 },
-    /// Threads add the panels' results of a product, which lie in block tiles of `rows` by
-    /// `columns` results: `span` threads per result, a power of two up to 16. Launched only behind
-    /// a variant whose grid is `Panels`.
+    /// Threads add the panels' results of a product, which lie in block tiles of `rows` by `columns` results: `span`
+    /// threads per result, a power of two up to 16. Launched only after a variant whose grid is `Panels`.
     Sums { rows: u32, columns: u32 },
-    /// Threads copy both operands of a product into scratch, a piece of so many elements each: the rows' side, then
-    /// the columns'; both extents and the number of inner indices are rounded up to 8 pieces. The next variant in the
-    /// list, whose grid is `Packed`, is launched behind this one.
+    /// Threads copy both operands of a product into scratch, a piece of this many elements each: first the rows'
+    /// side, then the columns'. Both extents and the number of inner indices are rounded up to 8 pieces. The next
+    /// variant in the list, whose grid is `Packed`, is launched after this one.
     Packs(u32),
-    /// A block computes `rows` by `columns` results, as those of a plane, of operands in scratch. Launched only
-    /// behind a variant whose grid is `Packs`.
+    /// A block computes `rows` by `columns` results, like those of a plane, from operands in scratch. Launched only
+    /// after a variant whose grid is `Packs`.
     Packed { rows: u32, columns: u32 },
-    /// A block computes this many of the 128 tree columns of a tile of 2048 segments, for every place in a
-    /// segment, into scratch: [tile][part][place]. The next variant in the list, whose grid is `Joins`, is
-    /// launched behind this one.
+    /// A block computes this many of the 128 tree columns of a tile of 2048 segments, for every place in a segment,
+    /// into scratch: [tile][part][place]. The next variant in the list, whose grid is `Joins`, is launched after this
+    /// one.
     Parts(u32),
-    /// A block joins the parts of this many neighbouring places of segments. Launched only behind a variant
-    /// whose grid is `Parts`.
+    /// A block joins the parts of this many neighbouring places of segments. Launched only after a variant whose grid
+    /// is `Parts`.
     Joins(u32),
-    /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose
-    /// grid is `Shares`, is launched behind this one.
+    /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose grid
+    /// is `Shares`, is launched after this one.
     Fills(u32),
-    /// Blocks share the elements of a part: as many as it has times this number of bins. Launched only behind a
-    /// variant whose grid is `Fills`.
+    /// Blocks share the elements of a part: there is one block for each so many bins of the part. Launched only after
+    /// a variant whose grid is `Fills`.
     Shares(u32),
     /// One block.
     One,
@@ -205,13 +203,13 @@ impl Grid {
         }
     }
 
-    /// Whether another kernel is launched behind the variant, to join what it leaves in scratch or join to what it
-    /// fills.
+    /// Whether another kernel is launched after the variant, to join what it leaves in scratch, or to join values to
+    /// what it fills.
     pub fn leaves_parts(&self) -> bool {
         matches!(self, Grid::Panels { .. } | Grid::Packs(_) | Grid::Parts(_) | Grid::Fills(_))
     }
 
-    /// Whether the variant is launched behind another one only.
+    /// Whether the variant is launched only after another one.
     pub fn follows(&self) -> bool {
         matches!(self, Grid::Sums { .. } | Grid::Packed { .. } | Grid::Joins(_) | Grid::Shares(_))
     }

@@ -1,13 +1,12 @@
-//! When the code of a variant of a kernel for GPUs is right.
+//! The guards of a variant of a kernel for GPUs: when its code is right.
 
 use std::num::NonZeroU32;
 
-/// What must hold for a variant's code to be right. Which arrays must be aligned, or have no gaps
-/// between rows, follows from the code.
+/// What must hold for a variant's code to be right. Which arrays must be aligned, or have no gaps between rows, is
+/// found when the code is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Guards {
-    /// All arrays are contiguous along the last axis. The strides of vectors are then no parameters
-    /// of the kernel.
+    /// All arrays are contiguous along the last axis. The strides of vectors are then not parameters of the kernel.
     pub contiguous: bool,
     /// The number of elements, and for each array the sum of extents times strides, stays below
     /// [`NARROW`](super::policy::NARROW) in magnitude.
@@ -16,7 +15,7 @@ pub struct Guards {
     pub noalias: bool,
     /// The device's compute capability is at least this: 90 is 9.0.
     pub capability: Option<u32>,
-    /// The device's compute capability is this, and no later one.
+    /// The device's compute capability is exactly this.
     pub architecture: Option<u32>,
     /// Segments have at most this many elements.
     pub longest: Option<u32>,

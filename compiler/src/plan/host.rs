@@ -4,7 +4,8 @@
 use super::{HostId, HostOp, Plan};
 use crate::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
-/// Evaluates again what follows from the number of the present step of an iteration, which is now `turn`.
+/// Evaluates again the host scalars that depend on the number of the present step of an iteration, which is now
+/// `turn`.
 pub fn advance(plan: &Plan, counter: HostId, turn: i64, values: &mut [Lit]) {
     let first = counter.0 as usize;
     values[first] = Lit::i64(turn);
@@ -30,9 +31,9 @@ fn computed(op: &HostOp, values: &[Lit]) -> Option<Lit> {
     })
 }
 
-/// Evaluates all host scalars into `out`. `len(i, axis)` returns the length of array parameter i
-/// along an axis, `arg(i)` the value of scalar parameter i; `checked` says whether what the author
-/// promises is checked. Nothing is allocated once `out` has its capacity.
+/// Evaluates all host scalars into `out`. `len(i, axis)` returns the length of array parameter i along an axis,
+/// `arg(i)` the value of scalar parameter i; `checked` says whether the author's promises are checked. Nothing is
+/// allocated once `out` has its capacity.
 pub fn evaluate(
     plan: &Plan,
     checked: bool,

@@ -19,7 +19,7 @@ pub enum HostOp {
     /// The number of the present step of an iteration ([`crate::plan::Repeat::turn`]), i64. Each iteration that needs
     /// it has its own. Before the first step it is 0.
     Turn(u32),
-    /// 1 if the call is checked for what the author promises, else 0, i64.
+    /// 1 if the author's promises are checked in this call, else 0, i64.
     Checked,
     Unary(UnaryOp, HostId),
     Binary(BinaryOp, HostId, HostId),
@@ -37,7 +37,7 @@ pub struct HostRule {
     pub a: HostId,
     /// The second operand (i64).
     pub b: HostId,
-    /// The construct and the parameters that the rule is about, such as `zip_with: x, y`.
+    /// The construct and the parameters to which the rule applies, such as `zip_with: x, y`.
     pub subject: String,
     /// The author's `file:line:column`, or an empty string.
     pub loc: String,

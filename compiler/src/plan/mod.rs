@@ -96,8 +96,8 @@ pub struct Launch {
     /// Number of elements in a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer if an
     /// element takes many operations. Reductions always have tiles.
     pub grain: u32,
-    /// For a launch that is instead of others: the least and the greatest length of segments for which a CPU is
-    /// faster so.
+    /// For a launch that runs instead of others: the minimum and the maximum length of segments for which it is
+    /// faster on a CPU.
     pub lengths: [u32; 2],
     /// The arrays, in the order of the kernel's parameters.
     pub arrays: Vec<(Place, Access)>,
@@ -117,12 +117,12 @@ pub struct Launch {
     pub sites: Vec<String>,
     /// Whether the kernel has a `finish` part.
     pub finish: bool,
-    /// Whether it belongs to the check or the body of an iteration that a check ends. On a GPU it does nothing then
+    /// Whether it belongs to the check or the body of an iteration that a check ends. Then it does nothing on a GPU
     /// once the innermost such iteration has ended: kernels get the address of the check's number.
     pub guarded: bool,
 }
 
-/// The lengths of a launch that is faster than others for all of them.
+/// The value for a launch that is faster than others for all lengths.
 pub const ANY_LENGTH: [u32; 2] = [0, u32::MAX];
 
 /// The length that a nested sequence is assumed to have in [`Launch::cost`].
@@ -137,10 +137,10 @@ impl Launch {
         i64::from(self.grain).saturating_mul(of_element.max(1))
     }
 
-    /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number of
-    /// units of work, rows or strips of columns, and the length of these: if there are several units, and one
-    /// for each thread, two levels of the tree serve the length, and it is faster. One that is computed in
-    /// order runs if there is one thread.
+    /// Whether a CPU runs the launch instead of the steps after it ([`Step::Instead`]), given its number of units of
+    /// work, which are rows or strips of columns, and the length of these. It does if there are several units, and at
+    /// least one for each thread; if two levels of the tree serve the length; and if it is faster for that length. A
+    /// launch that is computed in order runs if there is one thread.
     pub fn runs_instead(&self, units: i64, length: Option<i64>, threads: usize) -> bool {
         if self.sequential {
             return threads == 1;
@@ -166,35 +166,34 @@ pub enum Step {
     Launch(Launch),
     /// Repeats the steps that follow.
     Repeat(Repeat),
-    /// The launch that is the next step computes what this number of steps behind it compute. It runs
-    /// instead of them if the device has code for it and a variant of its kernel serves the call.
-    /// Otherwise it is skipped.
+    /// The next step is a launch that computes what this number of steps after it compute. It runs instead of them if
+    /// the device has code for it and a variant of its kernel serves the call. Otherwise it is skipped.
     Instead(u32),
     /// Frees a temporary.
     Free(u32),
 }
 
-/// An iteration. The next steps of the plan are its check, if it has one, and the `body` steps behind these its
-/// body, which computes `next` from `current` for each state.
+/// An iteration. The next steps of the plan are its check, if it has one, and then the `body` steps of its body,
+/// which computes `next` from `current` for each state.
 ///
-/// In the first repetition `current` is `from`; in the last one `next` is `to`. In between they are
-/// `to` and a spare array in turn, so that nothing is copied. If the count is 0, the `otherwise`
-/// steps behind the body run once instead, and copy `from` to `to`.
+/// In the first repetition `current` is `from`; in the last one `next` is `to`. In between they are `to` and a spare
+/// array by turns, so that nothing is copied. If the count is 0, the `otherwise` steps after the body run once
+/// instead, and copy `from` to `to`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repeat {
     /// The number of repetitions (i64). A rule makes sure that it is not negative.
     pub count: HostId,
-    /// The host scalar that is the number of the present repetition, if a launch of the body depends on it. It, and
-    /// what follows from it, are computed before each repetition.
+    /// The host scalar that is the number of the present repetition, if a launch of the body depends on it. It is
+    /// computed before each repetition, and so are the host scalars that depend on it.
     pub turn: Option<HostId>,
-    /// Whether each state is collected: `to` is an array of `count` states, of which every repetition writes the next
-    /// one and reads the one before. Then the spare arrays have no memory.
+    /// Whether each state is collected: `to` is an array of `count` states, and every repetition writes the next one
+    /// and reads the one before. Then the spare arrays have no memory.
     pub each: bool,
-    /// When the repetitions end, if not after `count`.
+    /// If the repetitions may end before `count`: when they do.
     pub check: Option<Check>,
     /// Number of steps of the body.
     pub body: u32,
-    /// Number of steps behind the body, which run if the count is 0.
+    /// Number of steps after the body, which run if the count is 0.
     pub otherwise: u32,
     /// The arrays that the iteration changes.
     pub states: Vec<State>,
@@ -217,7 +216,7 @@ impl Repeat {
         self.check.as_ref().map_or(0, |c| c.steps as usize) + self.body as usize + self.otherwise as usize
     }
 
-    /// Returns the parts of the steps behind the iteration: the check, the body, and what runs instead of it.
+    /// Returns the parts of the steps after the iteration: the check, the body, and what runs instead of it.
     pub fn parts<'s>(&self, steps: &'s [Step]) -> [&'s [Step]; 3] {
         let (check, steps) = steps.split_at(self.check.as_ref().map_or(0, |c| c.steps as usize));
         let (body, steps) = steps.split_at(self.body as usize);
@@ -226,9 +225,9 @@ impl Repeat {
 }
 
 /// The check of an iteration. It runs before every `every`th repetition, and after the last one. It writes -1 if the
-/// iteration goes on; if it ends, the number of repetitions that were made. The states are then where the last
+/// iteration goes on, and the number of repetitions that were made if it ends. The states are then where the last
 /// repetition has written them; if that is not `to`, the `otherwise` steps copy them there. Repetitions write `to`
-/// and the spare array in turn, so that the last one before the second check writes `to`.
+/// and the spare array by turns, so that the last one before the second check writes `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Check {
     /// Number of steps of the check.
@@ -240,12 +239,12 @@ pub struct Check {
 }
 
 impl Check {
-    /// Whether the check runs before a repetition, of at most `count`.
+    /// Whether the check runs before a repetition, of at most `count` repetitions.
     pub fn is_due(&self, turn: i64, count: i64) -> bool {
         turn == count || turn % i64::from(self.every) == 0
     }
 
-    /// Returns how many runs of the body make that many repetitions, if one run makes `each` of them but none goes
+    /// Returns how many runs of the body make this many repetitions, if one run makes `each` of them, but never goes
     /// beyond a check.
     pub fn runs(&self, repetitions: i64, each: i64) -> i64 {
         let of = |n: i64| (n + each - 1) / each;
@@ -253,7 +252,7 @@ impl Check {
         repetitions / every * of(every) + of(repetitions % every)
     }
 
-    /// Returns how many repetitions follow one another without a check, of at most `count`.
+    /// Returns how many of at most `count` repetitions follow one another without a check.
     pub fn between(&self, count: i64) -> i64 {
         count.clamp(1, self.every.into())
     }
@@ -301,7 +300,7 @@ impl Plan {
     /// parameter.
     pub fn may_be_in_place(&self, result: usize, param: usize) -> bool {
         let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
-        // an iteration writes its result before it has read everything that it reads
+        // an iteration writes its result before it has read all of its inputs
         let is_check = |r: &Repeat| r.check.is_some_and(|c| c.number == result);
         if self.repeats().any(|r| is_check(r) || r.states.iter().any(|s| s.to == result)) {
             return false;
@@ -325,8 +324,8 @@ impl Plan {
         })
     }
 
-    /// Returns the steps of a call in which every launch that is instead of others runs, those of one in
-    /// which only those among the others run, and those of one in which none does.
+    /// Returns the steps of a call in three forms: with every launch that runs instead of others; with only those
+    /// that are among the steps which another one replaces; and with none.
     fn alternatives(&self) -> [Vec<&Step>; 3] {
         [0, 1, 2].map(|depth| {
             let (mut out, mut at, mut ends) = (Vec::new(), 0, Vec::new());

@@ -1,16 +1,15 @@
 //! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is
 //! distributed over the device, and how much scratch its kernels share. It depends on extents,
 //! strides, alignment and the device alone: the number of its multiprocessors and its compute capability; and on what
-//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the tests
-//! launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
+//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the
+//! tests launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
 //!
-//! A launch of the plan is one kernel launch or, for a split-K product, for one whose operands are packed, for rows
-//! and columns at once and for bins in the result, two: the second kernel adds the panels' sums, multiplies the
-//! operands, or joins the parts of columns, that the first one left in scratch, or joins elements to the bins that the
-//! first one filled. The plan has no step for it: a plan is made
-//! once for CPUs and GPUs, and whether a product is split is decided at the call, from its shape
-//! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
-//! order, and its executor treats all of them alike.
+//! A launch of the plan is one kernel launch, or two: for a split-K product, for a product whose operands are packed,
+//! for rows and columns at once, and for bins in the result. The second kernel adds the panels' sums, multiplies the
+//! operands, or joins the parts of columns, which the first one left in scratch; or it joins elements to the bins
+//! that the first one filled. The plan has no step for it, because a plan is made once for CPUs and GPUs, and whether
+//! a product is split is decided at the call, from its shape and strides. A [`Decision`] therefore lists the kernel
+//! launches of one launch of the plan, in order, and its executor treats all of them alike.
 
 mod busy;
 mod spread;
@@ -21,15 +20,16 @@ use super::gpu::{GpuKernel, GpuVariant, Grid, Guards, pieces};
 use crate::core::TILE;
 use crate::scalar::Ty;
 
-/// Limit for variants with 32-bit indices (`narrow`). Their arithmetic (`kernel/narrow.rs`) only
-/// needs that indices in bounds fit into 31 bits. The limit is 2^20 lower, because threads of a
-/// grid's last, partial blocks also compute indices behind the end, which must not overflow either.
+/// Limit for variants with 32-bit indices (`narrow`). Their arithmetic (`kernel/narrow.rs`) only needs that indices
+/// in bounds fit into 31 bits. The limit is 2^20 lower, because threads of a grid's last, partial blocks also compute
+/// indices beyond the end, which must not overflow either.
 pub const NARROW: i64 = (1 << 31) - (1 << 20);
-/// Number of blocks that are resident on a multiprocessor at once of a variant whose launches ask for shared memory:
-/// a block that is alone there waits at its barriers. And the bytes that each block takes for itself.
+/// The number of blocks of a variant whose launches ask for shared memory that should be resident on a multiprocessor
+/// at once, because a single block would wait at its barriers; and the bytes that the hardware reserves for each
+/// block.
 const RESIDENT_WITH_SHARED: u32 = 2;
 const RESERVED_SHARED: u32 = 1 << 10;
-/// Elements of scratch, f32, that a piece of a packed operand takes.
+/// The number of scratch elements, of f32, that a piece of a packed operand takes.
 const WORDS_OF_PIECE: u64 = 4;
 
 /// The index space of a launch.
@@ -53,7 +53,7 @@ impl Space<'_> {
     }
 }
 
-/// What the policy knows of a device.
+/// What the policy needs to know of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Device {
     /// The number of multiprocessors.
@@ -63,7 +63,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Returns the bytes of shared memory of a multiprocessor. Of a device that is not known, the least.
+    /// Returns the bytes of shared memory of a multiprocessor. If the device is not known, returns the least of all
+    /// devices.
     fn shared(&self) -> u32 {
         match self.capability {
             80 | 87 => 164 << 10,
@@ -185,10 +186,11 @@ impl Decision {
 }
 
 impl GpuKernel {
-    /// Returns the first of the `preferred` variants that is right for a launch, those that were measured to be the
-    /// fastest ([`Choices`](super::tuning::Choices)); else the first of all that is right and, by its profit, the
-    /// fastest; else the last one that is right. A variant that makes several steps of an iteration is considered only
-    /// if it makes exactly `steps`. See [`GpuVariant::fits`].
+    /// Returns the variant that runs. It is the first of the `preferred` variants that is right for the launch: these
+    /// were measured to be the fastest ones ([`Choices`](super::tuning::Choices)). If there is none, it is the first
+    /// of all variants that is right and, by its profit, the fastest; if there is none either, the last one that is
+    /// right. A variant that makes several steps of an iteration is considered only if it makes exactly `steps`. See
+    /// [`GpuVariant::fits`].
     pub fn choose<'l>(
         &self,
         space: &Space,
@@ -237,7 +239,7 @@ impl GpuKernel {
         Decision { kernels: [first, second], scratch }
     }
 
-    /// Returns the kernel behind `variant` that adds the panels of a split-K product, multiplies packed operands, or
+    /// Returns the kernel after `variant` that adds the panels of a split-K product, multiplies packed operands, or
     /// joins the parts of columns, if there is one.
     pub fn follower(&self, variant: usize) -> Option<usize> {
         self.variants[variant].grid.leaves_parts().then_some(variant + 1)
@@ -245,16 +247,17 @@ impl GpuKernel {
 }
 
 impl GpuVariant {
-    /// Whether the variant is launched on its own, and not behind another one.
+    /// Whether the variant is launched on its own, rather than after another one.
     pub fn is_first(&self) -> bool {
         !self.grid.follows()
     }
 
     /// Whether a launch over this index space, whose elements are segments of length `segment` each, may begin with
-    /// the variant, takes an acceptable amount of scratch, and leaves no more there than the kernel behind it joins.
+    /// the variant: it must take an acceptable amount of scratch, and leave no more there than the kernel after it
+    /// can join.
     fn has_acceptable_scratch(&self, extents: &[u64], segment: u64) -> bool {
-        // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits; twice as many for
-        // operands, which are packed once: those of 8192 x 8192
+        // the maximum number of scratch elements for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits;
+        // operands may take twice as many, because they are packed once: those of 8192 x 8192
         const MAX_SCRATCH: u64 = 1 << 26;
         match self.grid {
             Grid::Panels { rows, columns } => {
@@ -264,7 +267,7 @@ impl GpuVariant {
             Grid::Packs(piece) => {
                 pieces(extents, segment, piece.into()).saturating_mul(WORDS_OF_PIECE) <= 2 * MAX_SCRATCH
             }
-            // the kernel behind it joins two levels of the tree (semantics 5.1): those of so many tiles
+            // the kernel after it joins two levels of the tree (semantics 5.1), and so this many tiles
             Grid::Parts(_) => Space { extents, inner_length: segment }.elements() <= (TILE * TILE) as u64,
             grid => !grid.follows(),
         }
@@ -287,9 +290,9 @@ impl GpuVariant {
             && p.min_columns.is_none_or(|n| axis(0) >= n.into())
     }
 
-    /// Whether the variant's code is right for a launch: strides of 1, no output that is an input
-    /// (`writes_an_input` is called only if that matters), alignment, 32-bit indices, the longest
-    /// segment, the number of iteration steps per launch, what the device can do.
+    /// Whether the variant's code is right for a launch: strides of 1, no output that is an input (`writes_an_input`
+    /// is called only if that matters), alignment, 32-bit indices, the longest segment, the number of iteration steps
+    /// per launch, and what the device can do.
     pub fn fits<'l>(
         &self,
         space: &Space,
@@ -301,7 +304,8 @@ impl GpuVariant {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
         let Guards { contiguous, narrow, noalias, .. } = self.guards;
-        // first what needs no array: a kernel has variants for several lengths, of which one call has one
+        // conditions that need no arrays come first: of a kernel's variants for several lengths, one call needs only
+        // one
         self.guards.allows(space.inner_length)
             && self.guards.allows_extents(space.extents)
             && self.guards.allows_device(device.capability)
@@ -323,9 +327,9 @@ impl GpuVariant {
         space.elements() < NARROW as u64 && (!self.grid.has_scratch() || scratch() < NARROW as u64)
     }
 
-    /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block
-    /// that holds a long row there may be alone: the launches that it replaces read the row several times. So may one
-    /// that was written for the only devices that run it.
+    /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block that
+    /// holds a long row there may be alone, because the launches that it replaces read the row several times. So may
+    /// a block that was written for the only devices that run it.
     fn resident_with_shared(&self) -> u32 {
         let may_be_alone = matches!(self.grid, Grid::Segments(_)) || self.guards.architecture.is_some();
         if may_be_alone { 1 } else { RESIDENT_WITH_SHARED }

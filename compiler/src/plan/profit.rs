@@ -4,8 +4,7 @@ use crate::error::Result;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
 
-/// Conditions on the shape under which a variant is the fastest. The variant would be right without
-/// them as well.
+/// Conditions on the shape under which a variant is the fastest. Its code would be right without them as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Profit {
     /// Minimum number of blocks of the grid.
@@ -22,8 +21,8 @@ pub struct Profit {
     pub min_rows: Option<u32>,
     /// Minimum number of columns.
     pub min_columns: Option<u32>,
-    /// Minimum of the threads with elements, of 100 that a device has at once in all rounds of blocks
-    /// (`plan/policy/busy.rs`). With fewer, a variant with smaller blocks keeps more of the device busy.
+    /// The minimum share, in percent, of the threads that a device has at once that have elements, in all rounds of
+    /// blocks (`plan/policy/busy.rs`). Below it, a variant with smaller blocks keeps more of the device busy.
     pub min_busy: Option<u32>,
 }
 

@@ -1,19 +1,19 @@
-//! Sites: the places of a launch that may leave an error record, each with its message and one number, which is that
-//! of the lowest element.
+//! Sites: the places of a launch that may leave an error record. Each has a message and one number, which is that of
+//! the lowest element.
 //!
-//! A site that is about two numbers, and no element, is followed by another one for the second of them. Each keeps the
-//! lowest of its numbers: where several calls leave the record before it is read, they may be of different calls, and
-//! if they are equal, which no call leaves, the first one is not said.
+//! A site whose message has two numbers, and no element, is followed by another site for the second number. Each of
+//! the two keeps its lowest number. If several calls leave the record before it is read, the two may be of different
+//! calls; and if they are equal, which no single call leaves, the message omits the first one.
 //!
 //! ```text
 //! site "with_len: {} elements are kept, not {} (stats.rs:12:5)"
 //! site "+ with_len: {} elements are kept, not {} (stats.rs:12:5)"
 //! ```
 
-/// What stands before the message of a site for the second number.
+/// The text before the message of a site for the second number.
 const SECOND: &str = "+ ";
 
-/// Where a number stands in a message.
+/// The text that stands for a number in a message.
 const NUMBER: &str = "{}";
 
 /// Returns the site for the second number of one with this message.
@@ -21,13 +21,13 @@ pub fn second(message: &str) -> String {
     format!("{SECOND}{message}")
 }
 
-/// Whether a site is about two numbers.
+/// Whether a site's message has two numbers.
 fn has_two(sites: &[String], site: usize) -> bool {
     sites.get(site + 1).is_some_and(|next| next.strip_prefix(SECOND) == Some(sites[site].as_str()))
 }
 
-/// Returns the lowest element that left a record and its site, given the number of each site that left one. If several
-/// sites have it, the first one counts.
+/// Returns the lowest element that left a record and its site, given the number of each site that left one. If
+/// several sites have it, the first one counts.
 pub fn lowest(sites: &[String], number: impl Fn(usize) -> Option<i64>) -> Option<(i64, usize)> {
     let is_second = |site: usize| site > 0 && has_two(sites, site - 1);
     let element = |site: usize| {
@@ -37,7 +37,7 @@ pub fn lowest(sites: &[String], number: impl Fn(usize) -> Option<i64>) -> Option
     (0..sites.len()).filter(|site| !is_second(*site)).filter_map(element).min()
 }
 
-/// Returns what is said of the lowest element that left a record, if one did.
+/// Returns the message of the lowest element that left a record, if one did.
 pub fn message(sites: &[String], number: impl Fn(usize) -> Option<i64>) -> Option<String> {
     let (element, site) = lowest(sites, &number)?;
     if !has_two(sites, site) {

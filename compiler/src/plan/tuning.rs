@@ -11,7 +11,8 @@
 //! chain_0 over any runs others
 //! ```
 //!
-//! A file has sections, each of which begins with its first line again: files may be joined one behind the other.
+//! A file consists of sections, each of which begins with its first line again, so that files may be joined one after
+//! another.
 
 mod sizes;
 #[cfg(test)]
@@ -24,7 +25,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// The first line of a section: the version of the format.
 const HEAD: &str = "arraygpu tuning 1";
-/// The most lines of a section.
+/// The maximum number of lines of a section.
 const MAX_LINES: usize = 1 << 16;
 
 /// What was measured on one device for one package.
@@ -34,7 +35,7 @@ pub struct Section {
     pub device: String,
     /// The package's name.
     pub package: String,
-    /// What [`key`] returns for the package.
+    /// The key that [`key`] returns for the package.
     pub key: String,
     /// The choices.
     pub lines: Vec<Line>,
@@ -45,11 +46,11 @@ pub struct Section {
 pub struct Line {
     /// The kernel's name.
     pub kernel: String,
-    /// The launches that are meant; `None` is all.
+    /// The launches to which it applies; `None` stands for all.
     pub sizes: Option<SizeClass>,
     /// What runs.
     pub runs: Runs,
-    /// What stands behind the sign of a comment.
+    /// The text of the comment, after its sign.
     pub note: String,
 }
 
@@ -62,7 +63,7 @@ pub enum Runs {
     Others,
 }
 
-/// What a section says of one kernel.
+/// The choices of a section for one kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Choices(Vec<(Option<SizeClass>, Choice)>);
 
@@ -76,12 +77,12 @@ pub enum Choice {
 }
 
 impl Choices {
-    /// Whether nothing is said of the kernel.
+    /// Whether there are no choices for the kernel.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns what was measured for an index space: what is said of its sizes, else what is said of all.
+    /// Returns what was measured for an index space: the choice for its sizes, or else the choice for all sizes.
     pub fn of(&self, space: &Space) -> Option<&Choice> {
         let fits = |sizes: &Option<SizeClass>| sizes.as_ref().is_none_or(|class| class.has(space));
         self.0.iter().find(|(sizes, _)| fits(sizes)).map(|(_, choice)| choice)
@@ -89,7 +90,7 @@ impl Choices {
 }
 
 impl Choice {
-    /// Returns the variants that are preferred.
+    /// Returns the preferred variants.
     pub fn variants(&self) -> &[usize] {
         match self {
             Choice::Variants(list) => list,
@@ -98,8 +99,8 @@ impl Choice {
     }
 }
 
-/// Returns the key of a package: 16 digits that are others when its plans or its kernels' variants are. It depends on
-/// no device and no driver.
+/// Returns the key of a package: 16 digits that change if its plans or its kernels' variants change. It depends on no
+/// device and no driver.
 pub fn key(plans: &str, gpu: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in [plans, gpu] {
@@ -132,7 +133,7 @@ impl Section {
             };
             all[number].0.push((line.sizes.clone(), choice));
         }
-        // what is said of some sizes comes before what is said of all
+        // a choice for some sizes comes before the choice for all
         all.iter_mut().for_each(|c| c.0.sort_by_key(|(sizes, _)| sizes.is_none()));
         Ok(all)
     }
@@ -142,7 +143,7 @@ impl Section {
         (&self.device, &self.package, &self.key) == (&other.device, &other.package, &other.key)
     }
 
-    /// Adds lines in place of those about the same kernel and sizes.
+    /// Adds lines, which replace those for the same kernel and sizes.
     pub fn replace(&mut self, lines: Vec<Line>) {
         let same = |a: &Line, b: &Line| (&a.kernel, &a.sizes) == (&b.kernel, &b.sizes);
         self.lines.retain(|old| !lines.iter().any(|new| same(old, new)));
@@ -206,7 +207,7 @@ pub fn parse(text: &str) -> Result<Vec<Section>> {
             if word != "device" || rest.is_empty() {
                 return Err(bad("expected `device NAME`"));
             }
-            // a name may have any sign in it
+            // a name may contain any character
             section.device = whole.trim()["device".len()..].trim().into();
         } else if section.package.is_empty() {
             match line.split_whitespace().collect::<Vec<_>>()[..] {

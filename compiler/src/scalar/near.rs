@@ -2,7 +2,7 @@
 //! GPU instructions gives the bits of the correctly rounded operation.
 //!
 //! ```text
-//! y = about 1 / b     y' = y + y (1 - b y)     q = a y'     a / b = q + y' (a - b q)         each with one rounding (fma)
+//! y = about 1 / b     y' = y + y (1 - b y)     q = a y'     a / b = q + y' (a - b q)    each with one rounding (fma)
 //! s = x y, y about 1 / sqrt x                  sqrt x = s + (y / 2) (x - s s)
 //! ```
 //!

@@ -6,7 +6,7 @@ use crate::scalar::Ty;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
-/// The number of a step that is planned, in its own plan.
+/// In the plan of a step: the number of the iteration to which the step belongs (`HostOp::Turn`).
 pub const OWN_TURN: u32 = 0;
 
 /// The host scalars of one plan, without duplicates.
@@ -27,13 +27,13 @@ impl Hosts {
         self.once(g, n, &mut HashMap::default())
     }
 
-    /// Begins without host scalars of a function that has so many nodes.
+    /// Begins without host scalars, for a function that has this many nodes.
     pub fn of_function(nodes: usize) -> Hosts {
         Hosts { nodes: nodes as u32, ..Hosts::default() }
     }
 
-    /// As [`Hosts::of`]. `known` holds the nodes that were converted already, so that a node is
-    /// visited once even if several paths lead to it.
+    /// Does the same as [`Hosts::of`]. `known` holds the nodes that were converted already, so that a node is visited
+    /// once even if several paths lead to it.
     fn once(&mut self, g: &Graph, n: NodeId, known: &mut HashMap<NodeId, HostId>) -> HostId {
         let list = if n.0 < self.nodes { &self.known } else { &*known };
         if let Some(id) = list.get(&n) {
@@ -88,7 +88,7 @@ impl Hosts {
         self.list.get_index_of(&op).map(|i| HostId(i as u32))
     }
 
-    /// Adds the number of the present step of an iteration of this plan.
+    /// Adds a host scalar that is the number of the present step of an iteration of this plan.
     pub fn turn(&mut self) -> HostId {
         let others = self.list.keys().filter(|op| matches!(op, HostOp::Turn(i) if *i != OWN_TURN)).count();
         self.add(HostOp::Turn(OWN_TURN + 1 + others as u32), Ty::I64)

@@ -6,11 +6,11 @@ use crate::core::{Graph, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Lit};
 
 /// Returns the identity of a reduction's operator, exact in every bit: the value of each accumulator of a column that
-/// has no elements. Returns `None` if the operator has no such value, or if the node is no reduction.
+/// has no elements. Returns `None` if the operator has no such value, or if the node is not a reduction.
 pub fn of(g: &Graph, node: NodeId) -> Option<Lit> {
     let ty = g.ty(node).elem;
     match g.op(node) {
-        // no elements, and what is joined with them stays as it is
+        // if a value is joined with no elements, it stays as it is
         Op::SquaredDeviations { .. } => Some(Lit::zero(ty)),
         // nor have tuples without elements any values; an operator that depends on the element around it is
         // left to strategies that know that element wherever they join

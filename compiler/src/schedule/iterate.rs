@@ -2,14 +2,15 @@
 //! repeats it.
 //!
 //! ```text
-//! iterate @step 0 by %k from %x, %c        repeat %k { state: current, next, from x, into the result, spare }
-//!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
+//! iterate @step 0 by %k from %x, %c     repeat %k { state: current, next, from x, into the result, spare }
+//!                                           the step's launches: its parameter is `current`, its result `next`,
+//!                                           its other parameters what %c is
 //! ```
 //!
-//! Host scalars of the step become host scalars of the calling function: they follow from lengths and scalar
-//! arguments, or from the number of the step (`HostOp::Turn`), and the latter are computed again before each step.
-//! The pass `passes/steps.rs` has made the step's shape rules rules of the calling function; they are checked before
-//! anything runs.
+//! Host scalars of the step become host scalars of the calling function: they depend on lengths and scalar arguments,
+//! or on the number of the step (`HostOp::Turn`), and the latter are computed again before each step. The pass
+//! `passes/steps.rs` has made the step's shape rules rules of the calling function; they are checked before anything
+//! runs.
 
 use super::groups::{FusedGroup, Iteration};
 use super::host::OWN_TURN;
@@ -114,10 +115,10 @@ impl Scheduler<'_> {
         self.previous_arrays = Vec::new();
         let before = self.kernels.len() as u32;
         let step = self.f.steps[*step as usize].clone();
-        // the number keeps the names apart if a function is the step of several iterations
+        // the number makes names differ if a function is the step of several iterations
         let name = format!("{}__step{}", self.name, self.steps);
         self.steps += 1;
-        // the copies run when the host knows how the iteration ended
+        // the copies run once the host knows how the iteration ended
         let copies = Role { repeated: false, guarded: self.guarded };
         let role = match form {
             Form::Last => Role { repeated: true, ..copies },
@@ -145,7 +146,7 @@ impl Scheduler<'_> {
             let spare = (*form != Form::Each).then_some(s.spare);
             self.plan.steps.extend(to.into_iter().chain(spare).map(Step::Alloc));
         }
-        // body and check have the number of the step from one host scalar
+        // body and check get the number of the step from one host scalar
         let counts = |p: &Plan| p.host.iter().any(|(_, op)| *op == HostOp::Turn(OWN_TURN));
         let is_counted = counts(&body) || check.as_ref().is_some_and(|(_, plan)| counts(plan));
         let turn = is_counted.then(|| self.host.turn());
@@ -222,7 +223,7 @@ impl Scheduler<'_> {
             let to = self.destination_of(fused, which, *from, form);
             let from = self.places[from];
             let state = match form {
-                // each state is where it is collected
+                // each state's place is where it is collected
                 Form::Each => {
                     let [current, next] = ["current", "next"].map(|what| self.view(what, ty, &extents));
                     State { from, to, spare: next, current, next }
@@ -238,7 +239,7 @@ impl Scheduler<'_> {
         states
     }
 
-    /// Returns the place of a value of an iteration: that of the result that it is, or a temporary.
+    /// Returns the place of a value of an iteration: that of the result that stores it, or a temporary.
     fn destination_of(&mut self, fused: &FusedGroup, which: u32, from: NodeId, form: Form) -> Place {
         let is_this = |n: NodeId| matches!(self.f.graph.op(n), Op::Iterate { which: w, .. } if *w == which);
         let item = fused.items.iter().find(|it| is_this(it.node)).cloned();
@@ -274,7 +275,7 @@ impl Scheduler<'_> {
             let op = match *op {
                 HostOp::Const(_) | HostOp::Checked => *op,
                 HostOp::Turn(i) => {
-                    // others are those of iterations inside of the step
+                    // others belong to iterations inside of the step
                     let own = turn.filter(|_| i == OWN_TURN);
                     host.push(own.unwrap_or_else(|| self.host.turn()));
                     continue;

@@ -27,12 +27,12 @@ pub struct CpuVariants {
     /// For arrays whose last stride is 1, where no output overlaps an input. It also holds the
     /// `finish` part of all variants.
     pub contiguous: CpuVariant,
-    /// For arrays whose last stride is 1, where an output may be an input that is read at the same
-    /// index only. `None` if the kernel stores no arrays or reads none so; it is never taken then,
-    /// and `contiguous` stands for it.
+    /// For arrays whose last stride is 1, where an output may be an input that is read at the same index only. `None`
+    /// if the kernel stores no arrays, or reads none in that way; then it is never chosen, and `contiguous` stands
+    /// for it.
     pub in_place: Option<CpuVariant>,
-    /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no
-    /// index space, or its launch replaces others, which then run.
+    /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no index space, or if its
+    /// launch replaces others, which then run.
     pub strided: Option<CpuVariant>,
 }
 
@@ -46,14 +46,13 @@ pub struct CpuVariant {
 }
 
 impl CpuVariants {
-    /// Returns the variants that there are: `contiguous`, `in_place`, `strided`.
+    /// Returns the variants in the order `contiguous`, `in_place`, `strided`; `None` for one that does not exist.
     pub fn all(&self) -> [Option<&CpuVariant>; 3] {
         [Some(&self.contiguous), self.in_place.as_ref(), self.strided.as_ref()]
     }
 
-    /// Returns a kernel with nothing but the `finish` part. All variants share it, so it reads
-    /// vectors at any stride; kernels compute the addresses of matrices explicitly, so these need
-    /// no such flag.
+    /// Returns a kernel with nothing but the `finish` part. All variants share it, so it reads vectors at any stride;
+    /// kernels compute the addresses of matrices explicitly, so these need no such flag.
     pub fn finish(&self) -> Option<Kernel> {
         let of = &self.contiguous.kernel;
         let mut k = Kernel { finish: Some(of.finish.clone()?), ..of.clone_head() };
@@ -72,13 +71,13 @@ pub struct GpuVariants {
     pub kernel: GpuKernel,
     /// Their code, in the same order.
     pub drafts: Vec<Draft>,
-    /// What was decided of its stencils, where arrays are contiguous.
+    /// What was decided about its stencils, for contiguous arrays.
     pub stencils: Vec<Kept>,
-    /// What was decided of the arrays that it reads transposed.
+    /// What was decided about the arrays that it reads transposed.
     pub transposed: Vec<TiledArray>,
     /// For a kernel with resident rows or columns: the greatest length of one, and what limits it.
     pub limit: Option<String>,
-    /// For a chain of stencils: what a block has in shared memory.
+    /// For a chain of stencils: what a block keeps in shared memory.
     pub shared: Option<String>,
 }
 
@@ -86,10 +85,10 @@ pub struct GpuVariants {
 /// only variants that are launched need them.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// Variants of one body share it.
+    /// The kernel, which variants of one body share.
     pub(super) kernel: Arc<Kernel>,
     pub(super) name: String,
-    /// No array that is written overlaps another.
+    /// Whether the code may assume that no written array overlaps another one.
     pub(super) noalias: bool,
     pub(super) narrow: bool,
     /// The strategy that it follows.
@@ -97,7 +96,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The kernel after the passes over kernels, verified.
+    /// Returns the kernel after the kernel passes, verified.
     pub fn finish(self) -> Result<Kernel> {
         let mut k = Kernel { name: self.name, ..Arc::unwrap_or_clone(self.kernel) };
         k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
@@ -105,8 +104,7 @@ impl Draft {
         Ok(k)
     }
 
-    /// Whether the passes over kernels make the same of both: none asks for the name, or which arrays
-    /// overlap.
+    /// Whether the kernel passes make the same of both drafts: no pass looks at the name, or at which arrays overlap.
     fn is_finished_as(&self, other: &Draft) -> bool {
         Arc::ptr_eq(&self.kernel, &other.kernel) && self.narrow == other.narrow
     }

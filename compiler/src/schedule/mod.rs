@@ -64,7 +64,7 @@ pub struct Scheduled {
     pub kernels: Vec<KernelVariants>,
     /// Warnings for the author of the program.
     pub warnings: Vec<String>,
-    /// Launches that are no chain with the one before, by name, and why.
+    /// Launches that do not form a chain with the one before, by name, and why.
     pub refused_chains: Vec<(String, String)>,
 }
 
@@ -74,7 +74,7 @@ pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Schedul
     budget::within(Budget::default(), || scheduled(f, f.name.clone(), first_kernel, scope, Role::default()))
 }
 
-/// What a function is for the function that calls it.
+/// How the function that calls a function uses it.
 #[derive(Clone, Copy, Default)]
 struct Role {
     /// It is the step of an iteration of which one launch may make several.
@@ -189,7 +189,7 @@ impl Scheduler<'_> {
         let (mut out, mut alone) = (vec![Vec::new(); fused_groups.len()], Vec::new());
         let items =
             fused_groups.iter().zip(0..).flat_map(|(p, i)| p.items.iter().map(move |it| (it.node, i)));
-        // the last group of each item
+        // the number of the last group that has each item
         let group: HashMap<NodeId, usize> = items.collect();
         for (r, i) in self.f.results.iter().zip(0..) {
             if !g.ty(r.value).is_scalar() {
@@ -215,10 +215,10 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
-    /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
-    /// Given a `chain`, makes the one launch that computes all of its groups, of whose items later launches read the
-    /// given nodes. Returns `None` if no such launch is possible.
+    /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar results that the
+    /// launch's `finish` computes, `kernel` is the kernel's number in the module. If a `chain` is given, makes the
+    /// one launch that computes all of its groups; later launches read the given nodes of its items. Returns `None`
+    /// if no such launch is possible.
     fn launch(
         &mut self,
         name: String,
@@ -259,7 +259,7 @@ impl Scheduler<'_> {
             c.facts.accesses.add_scalar(&c.g, value);
         }
         let arrays = c.arrays(fused);
-        // arrays at which the previous launch ended are still in the caches
+        // arrays at whose end the previous launch stopped are still in the caches
         c.facts.reuses_previous_arrays = before.iter().any(|p| arrays.contains(p));
         // rows and columns at once are for GPUs
         let is_for_gpus = c.facts.rows_and_columns.is_some();

@@ -9,12 +9,12 @@ use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
 
-/// Why groups are no chain, for reports.
+/// Why groups do not form a chain, for reports.
 pub type Refusal = String;
 
-/// For which targets code is generated. The steps of the plan that every device runs do not depend on it. The
-/// "in" scalars of kernels do, which follow from the variants that are generated, and so do launches that run
-/// instead of others ([`super::alternatives`]): there are none for targets whose code nobody wants.
+/// For which targets code is generated. The steps of the plan that every device runs do not depend on it. The "in"
+/// scalars of kernels do, because the variants that are generated need them, and so do launches that run instead of
+/// others ([`super::alternatives`]): there are none for targets whose code is not wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// Code for CPUs.
@@ -23,7 +23,7 @@ pub enum Scope {
     Gpu,
     /// Code for GPUs, restricted to variants for contiguous arrays of any length.
     ContiguousGpu,
-    /// As `ContiguousGpu`, but a kernel that has a variant for few elements gets only that variant.
+    /// As `ContiguousGpu`, but a kernel that has a variant for few elements gets that variant alone.
     ShortGpu,
     /// Code for CPUs and GPUs.
     All,
@@ -49,7 +49,7 @@ impl Scope {
 /// The state while one function is scheduled.
 pub struct Scheduler<'a> {
     pub(super) f: &'a Function,
-    /// The fused groups of the function by stages of chains of stencils, if it has that form as well.
+    /// The fused groups of the function in its form by stages of chains of stencils, if it has that form as well.
     pub(super) by_stages: Vec<FusedGroup>,
     /// The function's graph, to which each launch adds nodes of its own.
     pub(super) graph: Arc<Graph>,
@@ -70,7 +70,7 @@ pub struct Scheduler<'a> {
     pub(super) equations: Equations,
     /// The last group that needs what a launch computes.
     pub(super) last_readers: HashMap<NodeId, usize>,
-    /// For each group the first one, from it on, that no launch computes together with others.
+    /// For each group, the first group from it on that a launch must compute by itself.
     pub(super) plain_until: Vec<usize>,
     /// The targets for which code is generated.
     pub(super) scope: Scope,
@@ -84,9 +84,9 @@ pub struct Scheduler<'a> {
     /// empty.
     pub(super) previous_arrays: Vec<Place>,
     pub(super) warnings: Vec<String>,
-    /// Why the groups that were tried last are no chain of stencils.
+    /// Why the groups that were tried last do not form a chain of stencils.
     pub(super) refusal: Option<Refusal>,
-    /// The launches that are no chain with the one before, and why.
+    /// The launches that do not form a chain with the one before, and why.
     pub(super) refused_chains: Vec<(String, Refusal)>,
     /// The size of the function's code so far.
     pub(super) size: CodeSize,
@@ -103,7 +103,7 @@ pub struct CodeSize {
     /// register tiles are unrolled on purpose. Products whose code is alike count once, because later
     /// kernels of equal code are not written again.
     pub products: usize,
-    /// The variants that have been counted: what their names end in, a hash of their code, and the types of
-    /// their launch's arrays.
+    /// The variants that have been counted: the end of their names, a hash of their code, and the types of their
+    /// launch's arrays.
     pub known_products: HashSet<(String, u64, Vec<Ty>)>,
 }

@@ -26,7 +26,7 @@ pub enum Strategy {
     /// A segmented reduction of columns: the elements of neighbouring segments at one position are
     /// contiguous.
     SegmentedColumns,
-    /// A reduction of segments whose lengths are data: a warp per segment, or a lane.
+    /// A reduction of segments whose lengths are data, each by a warp or by a lane.
     Ragged,
     /// Each thread has a whole row in its registers, which its element reduces again and again.
     ThreadRows,
@@ -57,8 +57,8 @@ pub enum Strategy {
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
-    /// Several stencils one after another in one launch; what all but the last store is in shared-memory
-    /// tiles, on a CPU in rolling buffers of rows.
+    /// Several stencils one after another in one launch; the results of all but the last are in shared-memory tiles,
+    /// on a CPU in rolling buffers of rows.
     StencilChain,
 }
 

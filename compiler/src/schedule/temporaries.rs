@@ -7,8 +7,7 @@ use crate::plan::{HostId, Place, Slot, Step};
 use rustc_hash::FxHashMap as HashMap;
 
 impl Scheduler<'_> {
-    /// Declares the temporaries: materialized arrays, and reductions that are needed by another
-    /// fused group than their own.
+    /// Declares the temporaries: materialized arrays, and reductions that a fused group other than their own needs.
     pub(super) fn declare_temps(&mut self, fused_groups: &[FusedGroup], scalars: &[Vec<u32>]) {
         let g = &self.f.graph;
         let items = fused_groups.iter().enumerate();

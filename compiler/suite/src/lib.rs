@@ -1,6 +1,6 @@
-//! What the tests of several crates share: a simulated GPU that runs plans, programs at random and in families, values
-//! for them, and NVIDIA's assembler. `compiler/suite/tests` are the compiler's own integration tests. They are a package
-//! of their own because debug builds optimise the compiler's package, which for tests would only take time.
+//! What the tests of several crates share: a simulated GPU that runs plans, programs at random and in families,
+//! values for them, and NVIDIA's assembler. `compiler/suite/tests` are the compiler's own integration tests. They are
+//! a package of their own because debug builds optimise the compiler's package, which for tests would only take time.
 
 pub mod all_pairs;
 pub mod arguments;

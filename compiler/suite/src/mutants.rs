@@ -3,7 +3,8 @@
 use arraygpu_compiler::kernel::{Expr, Kernel, Stmt, verify};
 use arraygpu_compiler::scalar::Lit;
 
-/// The kernel without each of its barriers and waits for copies and products; with each of its arrivals taken for the last; with each of its broadcasts left out.
+/// The kernel without each of its barriers and waits for copies and products; with each of its arrivals taken for the
+/// last; with each of its broadcasts left out.
 pub fn of(k: &Kernel) -> Vec<(String, Kernel)> {
     let mut out = Vec::new();
     loop {

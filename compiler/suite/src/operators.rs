@@ -1,4 +1,5 @@
-//! Every operator and cast on every type, over all pairs of corner values and with corner values as constants; and indices of many shapes.
+//! Every operator and cast on every type, over all pairs of corner values and with corner values as constants; and
+//! indices of many shapes.
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::{Function, parse};

@@ -1,4 +1,5 @@
-//! The ptxas of the tests, which `cargo xtask test` installs, many texts assembled at once, and the record of what they need.
+//! The ptxas of the tests, which `cargo xtask test` installs, many texts assembled at once, and the record of what
+//! they need.
 
 use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage, runs_on};
 use std::collections::HashMap;
@@ -29,14 +30,14 @@ pub fn architectures(ptxas: &Ptxas) -> [Arch; 3] {
         .expect("three")
 }
 
-/// Architectures that a sample of all kernels is assembled for, another one each day: Blackwell in data centres and in
-/// workstations. The record has the newest, which is of the latter's family.
+/// Architectures that a sample of all kernels is assembled for, another one each day: Blackwell in data centres and
+/// in workstations. The record has the newest, which is of the latter's family.
 const SAMPLED: [&str; 2] = ["sm_100", "sm_120"];
 /// How many kernels that is.
 const SAMPLE: usize = 48;
 
-/// Fails if a kernel of today's sample has an error or a warning on one of the architectures that are not recorded, or
-/// spills there. Those that this ptxas does not know are left out.
+/// Fails if a kernel of today's sample has an error or a warning on one of the architectures that are not recorded,
+/// or spills there. Those that this ptxas does not know are left out.
 pub fn check_sample(ptxas: &Ptxas, all: &[Module]) {
     let known = |a: &str| a.parse().ok().filter(|a| ptxas.archs.contains(a));
     let archs: Vec<Arch> = SAMPLED.into_iter().filter_map(known).collect();
@@ -74,7 +75,8 @@ impl Module {
     }
 }
 
-/// What kernels need on each architecture: a file of the repository. A kernel whose text is still the recorded one is not assembled again.
+/// What kernels need on each architecture: a file of the repository. A kernel whose text is still the recorded one is
+/// not assembled again.
 pub struct Record {
     path: PathBuf,
     title: String,
@@ -95,7 +97,8 @@ impl Record {
         Record { path: path.into(), title, known: rows, text }
     }
 
-    /// What each module needs. Fails on an error and on a warning, and if it is not as recorded; `BLESS=1` records it.
+    /// What each module needs. Fails on an error and on a warning, and if it is not as recorded; `BLESS=1` records
+    /// it.
     pub fn usage(&self, ptxas: &Ptxas, all: &[Module]) -> Vec<[Usage; 3]> {
         let archs = architectures(ptxas);
         let known = |m: &Module| self.known.get(&m.name).filter(|k| k.0 == m.hash()).map(|k| k.1);
@@ -164,9 +167,11 @@ pub fn assemble(ptxas: &Ptxas, jobs: &[(&Module, Arch)]) -> Vec<Usage> {
     done.into_inner().expect("no panic")
 }
 
-/// Bytes that a kernel may spill. A few cost nothing that could be measured; loop nests and large squares of products run faster with more warps and some spills than
-/// with all registers (an H200, 2026-11-21: a product of 4096^3 at 40.4 and 37.7 TFLOP/s, all pairs with the tree at 32.0 both ways; 9 x 9 weights over a matrix of any strides
-/// in 0.42 ms with 64 registers, 0.45 with 80, 0.59 with 123; four clamped Jacobi steps at once in 0.158 ms with 80, 0.177 with 125, the spills being those of blocks at an edge).
+/// Bytes that a kernel may spill. A few cost nothing that could be measured; loop nests and large squares of products
+/// run faster with more warps and some spills than with all registers (an H200, 2026-11-21: a product of 4096^3 at
+/// 40.4 and 37.7 TFLOP/s, all pairs with the tree at 32.0 both ways; 9 x 9 weights over a matrix of any strides in
+/// 0.42 ms with 64 registers, 0.45 with 80, 0.59 with 123; four clamped Jacobi steps at once in 0.158 ms with 80,
+/// 0.177 with 125, the spills being those of blocks at an edge).
 fn allowed(name: &str) -> u32 {
     match name {
         n if n.starts_with("product.core") => 1024,

@@ -6,8 +6,9 @@ use arraygpu_compiler::kernel::{Expr, Mem, Stmt};
 use arraygpu_compiler::scalar::UnaryOp;
 use std::collections::BTreeMap;
 
-/// Counts of the first version of a program's first kernel, where branches go the first way: `load1`, `load2` .. `store4` (accesses of arrays, by their
-/// elements), `shared` (arrays), `shared_load4` .., `barrier`, `prefetch`, `sqrt`.
+/// Counts of the first version of a program's first kernel, where branches go the first way: `load1`, `load2` ..
+/// `store4` (accesses of arrays, by their elements), `shared` (arrays), `shared_load4` .., `barrier`, `prefetch`,
+/// `sqrt`.
 pub fn tally(text: &str) -> BTreeMap<String, u32> {
     let compiled = compile_for("t", parse::parse(text).unwrap(), Targets { cpu: false, cuda: true }).unwrap();
     let k = &compiled.kernels[0].gpu_variants()[0].kernel;

@@ -224,8 +224,8 @@ fn a_sort_is_charged_what_it_does() {
     assert_eq!(law::excess(&function(&plain), &of(&plain)).unwrap(), None);
 }
 
-/// The ideal of a sort has n log2 n operations, reads its keys once and writes what is asked of their order, however many
-/// passes the launches make.
+/// The ideal of a sort has n log2 n operations, reads its keys once and writes what is asked of their order, however
+/// many passes the launches make.
 #[test]
 fn an_ideal_sort_reads_and_writes_once() {
     let sort = function(

@@ -1,5 +1,6 @@
-//! `fast_math` (semantics section 8): what a GPU may contract and approximate, and how near the approximations are. The simulation knows the hardware's approximations
-//! as precise ones, so it shows what they are made of; `tests/gpu/fast_math.cpp` measures the hardware.
+//! `fast_math` (semantics section 8): what a GPU may contract and approximate, and how near the approximations are.
+//! The simulation knows the hardware's approximations as precise ones, so it shows what they are made of;
+//! `tests/gpu/fast_math.cpp` measures the hardware.
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};

@@ -39,7 +39,8 @@ struct Case<'a> {
     name: String,
     args: Vec<Value>,
     expected: arraygpu_compiler::Result<interp::Outcome>,
-    /// The elements of a reduction or fold may be needed by no result: then the compiled function need not leave their records.
+    /// The elements of a reduction or fold may be needed by no result: then the compiled function need not leave
+    /// their records.
     unneeded: bool,
     /// The element and the place of the record of the first call.
     record: Option<Option<(u64, String)>>,
@@ -116,7 +117,8 @@ fn difference(wanted: &[Value], found: &[Value]) -> Option<String> {
     })
 }
 
-/// Sums, dots, general operators and folds, stored vectors beside them, and a scalar that follows, at every edge of the tree.
+/// Sums, dots, general operators and folds, stored vectors beside them, and a scalar that follows, at every edge of
+/// the tree.
 #[test]
 fn reductions_at_every_edge() {
     let text = |ty: &str, greatest: &str| {
@@ -272,7 +274,8 @@ fn files() {
     assert!(seen.values > 100, "{seen:?}");
 }
 
-/// A reduction through three levels of the tree: more than 2048 tiles. Without any of its synchronisations it is wrong, and reported.
+/// A reduction through three levels of the tree: more than 2048 tiles. Without any of its synchronisations it is
+/// wrong, and reported.
 #[test]
 fn three_levels() {
     let text = "func @s(%n: i64) -> (odd: i32) {

@@ -10,7 +10,8 @@ use arraygpu_suite::mutants;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::typed::{compiled, numbers};
 
-/// The inner extents: of no and one element, around the rows of one and more columns, around a tile, and several tiles.
+/// The inner extents: of no and one element, around the rows of one and more columns, around a tile, and several
+/// tiles.
 const LENGTHS: [usize; 14] = [0, 1, 3, 15, 16, 63, 127, 128, 129, 300, 2047, 2048, 2049, 4100];
 
 /// A product, written with a dot product.
@@ -29,8 +30,8 @@ const PRODUCT: &str = "func @f(%a: [[T]], %b: [[T]]) -> (r: [[T]]) {
   return %r
 }";
 
-/// Two reductions that share a loop, of values at (i, k) and (j, k), of k, and of the indices themselves; an initial value
-/// that depends on the element; and more behind the reductions.
+/// Two reductions that share a loop, of values at (i, k) and (j, k), of k, and of the indices themselves; an initial
+/// value that depends on the element; and more behind the reductions.
 const TWO: &str = "func @f(%a: [[T]], %b: [[T]], %w: [T], %u: [T]) -> (r: [[T]]) {
   %m = len %a
   %n = len %b

@@ -1,4 +1,5 @@
-//! Divisions and square roots without branches on a simulated GPU, of numbers on both sides of every bound: all bits are the interpreter's. The simulator makes NaN of what lies outside.
+//! Divisions and square roots without branches on a simulated GPU, of numbers on both sides of every bound: all bits
+//! are the interpreter's. The simulator makes NaN of what lies outside.
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::kernel::{Expr, Kernel, Stmt};

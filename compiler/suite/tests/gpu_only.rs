@@ -1,6 +1,6 @@
 //! A function that is compiled for GPUs only is scheduled without any code for processors. It must come to the same
-//! variants and to the same plan, up to the order in which kernels get their arrays and scalars, and its error records
-//! must name the same elements.
+//! variants and to the same plan, up to the order in which kernels get their arrays and scalars, and its error
+//! records must name the same elements.
 
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{self, Scope};

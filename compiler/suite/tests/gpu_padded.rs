@@ -1,5 +1,5 @@
-//! Padded stencils on a simulated GPU: full blocks read their taps without a look at the edges, blocks at the edges go element by element; all bits are the
-//! interpreter's.
+//! Padded stencils on a simulated GPU: full blocks read their taps without a look at the edges, blocks at the edges
+//! go element by element; all bits are the interpreter's.
 
 use arraygpu_compiler::core::StencilHint;
 use arraygpu_compiler::core::interp::Value;
@@ -91,7 +91,8 @@ fn matrix(ty: Ty, boundary: Boundary, taps: &[(i64, i64)]) -> String {
     format!("{head}  %r = generate %n, %m (%i: i64, %j: i64) {{\n{body}{}", sum(ty, taps.len()))
 }
 
-/// Whether full blocks of the first version load several neighbours of an array at once, and nothing under a condition.
+/// Whether full blocks of the first version load several neighbours of an array at once, and nothing under a
+/// condition.
 fn is_wide(c: &Compiled) -> bool {
     let main = c.kernels[0].gpu_variants()[0].kernel.main.as_deref().unwrap_or_default();
     let wide = |s: &Stmt| matches!(s, Stmt::LoadVec(_, Mem::Array(_), _));

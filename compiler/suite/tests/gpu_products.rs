@@ -1,5 +1,5 @@
-//! Matrix products on a simulated GPU, at the edges of tiles, of steps and of panels, alone and in batches: all bits are the
-//! interpreter's by every variant.
+//! Matrix products on a simulated GPU, at the edges of tiles, of steps and of panels, alone and in batches: all bits
+//! are the interpreter's by every variant.
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::Compiled;

@@ -1,4 +1,5 @@
-//! Stencils on a simulated GPU, at lengths around the borders of blocks and of their accesses: the interpreter's bits with every version of the kernels.
+//! Stencils on a simulated GPU, at lengths around the borders of blocks and of their accesses: the interpreter's bits
+//! with every version of the kernels.
 
 use arraygpu_compiler::core::StencilHint;
 use arraygpu_compiler::core::interp::Value;
@@ -225,7 +226,8 @@ fn rows_of_matrices() {
     }
 }
 
-/// Reads that the author guards himself: what is inside needs no test, and blocks and threads at the ends leave no record.
+/// Reads that the author guards himself: what is inside needs no test, and blocks and threads at the ends leave no
+/// record.
 #[test]
 fn guarded_reads() {
     let vector = "func @f(%x: [f32]) -> (r: [f32]) {

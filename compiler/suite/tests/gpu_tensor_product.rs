@@ -1,5 +1,5 @@
-//! Products by tensor cores (semantics section 8) on a simulated GPU: small integers, whose sums are exact in any order,
-//! give the bits of the interpreter; other numbers are within the bound of sums of exact products in f32.
+//! Products by tensor cores (semantics section 8) on a simulated GPU: small integers, whose sums are exact in any
+//! order, give the bits of the interpreter; other numbers are within the bound of sums of exact products in f32.
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::parse;
@@ -12,8 +12,8 @@ use arraygpu_suite::mutants;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::tensor_product::{DIRECTIONS, Program, integers, operands};
 
-/// The kernels that a launch of each version runs, counted from the first one of warps: those of warpgroups, which stand
-/// before it, are in `gpu_warpgroups.rs`. What multiplies packed operands is none of its own.
+/// The kernels that a launch of each version runs, counted from the first one of warps: those of warpgroups, which
+/// stand before it, are in `gpu_warpgroups.rs`. What multiplies packed operands is none of its own.
 const KERNELS: [&[&str]; 6] = [
     &["_tensor"],
     &["_tensor_small"],
@@ -249,8 +249,8 @@ fn tf32(x: f64) -> f64 {
     if rounded.abs() < 2f64.powi(128) { rounded } else { f64::INFINITY.copysign(x) }
 }
 
-/// Numbers whose sums depend on the order, special ones among them: a sum is NaN or infinite where it must be, else within
-/// the bound of sums of exact products in f32.
+/// Numbers whose sums depend on the order, special ones among them: a sum is NaN or infinite where it must be, else
+/// within the bound of sums of exact products in f32.
 #[test]
 fn other_numbers() {
     let mut rng = Rng::new(5);

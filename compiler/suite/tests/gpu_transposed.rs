@@ -1,5 +1,5 @@
-//! Maps that read matrices transposed, on a simulated GPU: full tiles, tiles at the edges, and rows of any alignment give
-//! the interpreter's bits.
+//! Maps that read matrices transposed, on a simulated GPU: full tiles, tiles at the edges, and rows of any alignment
+//! give the interpreter's bits.
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;

@@ -1,5 +1,5 @@
-//! Products by warpgroups (`Stmt::MultiplyStaged`, of sm_90 alone) on a simulated GPU: small integers, whose sums are exact
-//! in any order, give the bits of the interpreter. `bench/torch_products.py` compares other numbers on a GPU.
+//! Products by warpgroups (`Stmt::MultiplyStaged`, of sm_90 alone) on a simulated GPU: small integers, whose sums are
+//! exact in any order, give the bits of the interpreter. `bench/torch_products.py` compares other numbers on a GPU.
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::Compiled;

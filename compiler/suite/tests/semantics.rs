@@ -1,5 +1,5 @@
-//! The statements of docs/semantics.md: the interpreter on the program and after every pass, and a simulated GPU, give what is written there.
-//! `tests/bits.rs` asks the same of C, the bundle of GPUs.
+//! The statements of docs/semantics.md: the interpreter on the program and after every pass, and a simulated GPU,
+//! give what is written there. `tests/bits.rs` asks the same of C, the bundle of GPUs.
 
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::core::interp::{self, Outcome};

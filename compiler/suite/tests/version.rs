@@ -1,7 +1,8 @@
-//! The version of the arithmetic (semantics section 9): no bit of any result changes within one. `golden/arithmetic_1.txt` has a hash of every operator's and function's
-//! results on 2^15 inputs of each float type.
+//! The version of the arithmetic (semantics section 9): no bit of any result changes within one.
+//! `golden/arithmetic_1.txt` has a hash of every operator's and function's results on 2^15 inputs of each float type.
 //!
-//! A line that differs is version 2 of the arithmetic (`package::ARITH_VERSION`), not a golden to bless. `BLESS=1` adds the lines of new functions and keeps all others.
+//! A line that differs is version 2 of the arithmetic (`package::ARITH_VERSION`), not a golden to bless. `BLESS=1`
+//! adds the lines of new functions and keeps all others.
 
 use arraygpu_compiler::package::ARITH_VERSION;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_unary};

@@ -1,5 +1,5 @@
-//! The four programs of *Simplified usage of parallel graphics hardware for vector calculus with expression templates* (WSCG 2011,
-//! communication papers), section 4, figures 3 to 6.
+//! The four programs of *Simplified usage of parallel graphics hardware for vector calculus with expression
+//! templates* (WSCG 2011, communication papers), section 4, figures 3 to 6.
 
 use arraygpu::prelude::*;
 

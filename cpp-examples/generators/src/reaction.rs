@@ -1,5 +1,5 @@
-//! Reaction and diffusion of two substances (Gray and Scott 1984, with the constants of Pearson 1993): u feeds v, both
-//! diffuse, and patterns grow. Nothing leaves the image.
+//! Reaction and diffusion of two substances (Gray and Scott 1984, with the constants of Pearson 1993): u feeds v,
+//! both diffuse, and patterns grow. Nothing leaves the image.
 
 use arraygpu::prelude::*;
 

@@ -1,10 +1,10 @@
-//! Denoising by total variation: the model of Rudin, Osher and Fatemi (1992), minimised by the primal-dual algorithm of
-//! Chambolle and Pock (2011), as in section 6.5 of Haidl and others (2017), whose program is FlexBox's.
+//! Denoising by total variation: the model of Rudin, Osher and Fatemi (1992), minimised by the primal-dual algorithm
+//! of Chambolle and Pock (2011), as in section 6.5 of Haidl and others (2017), whose program is FlexBox's.
 //!
-//! The image u minimises `sum((u - f)^2) / 2 + alpha * sum(|grad u|)`. An iteration moves u along the divergence of the
-//! dual field (p, q), which has a vector for each pixel, towards the noisy image f; then it moves (p, q) along the
-//! gradient of u, drawn ahead, and cuts vectors longer than alpha. It begins with u = f and p = q = 0, for which the
-//! paper's order, (p, q) first, gives the same iterates.
+//! The image u minimises `sum((u - f)^2) / 2 + alpha * sum(|grad u|)`. An iteration moves u along the divergence of
+//! the dual field (p, q), which has a vector for each pixel, towards the noisy image f; then it moves (p, q) along
+//! the gradient of u, drawn ahead, and cuts vectors longer than alpha. It begins with u = f and p = q = 0, for which
+//! the paper's order, (p, q) first, gives the same iterates.
 
 use arraygpu::prelude::*;
 
@@ -58,8 +58,8 @@ fn iteration(f: MExp<f32>, (u, p, q): State, by: Steps, then: Then) -> State {
     (next, then(p * scale), then(q * scale))
 }
 
-/// How far an iteration is from a fixed point: the mean over all pixels of the primal and the dual residual's absolute
-/// values (Goldstein and others 2013, as FlexBox takes them).
+/// How far an iteration is from a fixed point: the mean over all pixels of the primal and the dual residual's
+/// absolute values (Goldstein and others 2013, as FlexBox takes them).
 fn residual((u, p, q): State, (v, r, s): State, by: Steps) -> SExp<f32> {
     let primal = (u - v) / by.tau + divergence(p - r, q - s, fused);
     let (dx, dy) = gradient(u - v, fused);

@@ -1,5 +1,5 @@
-//! SAXPY of BLAS level 1 (Lawson et al. 1979): the "map" benchmark of Larsen, *Simple Optimizations for an Applicative Array
-//! Language for Graphics Processors* (2011), figure 3.
+//! SAXPY of BLAS level 1 (Lawson et al. 1979): the "map" benchmark of Larsen, *Simple Optimizations for an
+//! Applicative Array Language for Graphics Processors* (2011), figure 3.
 
 use arraygpu::prelude::*;
 

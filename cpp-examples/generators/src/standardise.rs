@@ -1,5 +1,5 @@
-//! Mean, standard deviation and z-scores: scalars and a vector from one function. Any statistics textbook; the two-pass variance, which
-//! does not cancel.
+//! Mean, standard deviation and z-scores: scalars and a vector from one function. Any statistics textbook; the
+//! two-pass variance, which does not cancel.
 
 use arraygpu::prelude::*;
 

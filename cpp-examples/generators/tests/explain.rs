@@ -1,5 +1,5 @@
-//! What `--explain` says of every generator's functions: `explain/*.txt`, and as JSON of one package, with sizes and a bandwidth. `BLESS=1` writes them anew; read
-//! the difference before you commit it.
+//! What `--explain` says of every generator's functions: `explain/*.txt`, and as JSON of one package, with sizes and
+//! a bandwidth. `BLESS=1` writes them anew; read the difference before you commit it.
 
 use std::path::Path;
 use std::process::Command;

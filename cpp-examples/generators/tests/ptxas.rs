@@ -1,5 +1,5 @@
-//! The PTX of every generator assembles, without a warning, a spill or a stack; `ptxas.txt` records what it needs of a
-//! GPU. See `compiler/suite/tests/ptxas.rs` for the architectures.
+//! The PTX of every generator assembles, without a warning, a spill or a stack; `ptxas.txt` records what it needs of
+//! a GPU. See `compiler/suite/tests/ptxas.rs` for the architectures.
 
 use arraygpu_suite::ptxas::{Module, Record, check_sample, find, refuse_spills};
 use std::path::Path;
@@ -13,8 +13,8 @@ const GENERATORS: [(&str, &str); 5] = [
     ("kernels", env!("CARGO_BIN_EXE_bench-gen")),
 ];
 
-/// Functions some of whose kernels spill more than others may, on some GPU: what their schedules are still to mend. One that does not any more is to be taken
-/// off the list.
+/// Functions some of whose kernels spill more than others may, on some GPU: what their schedules are still to mend.
+/// One that does not any more is to be taken off the list.
 const SPILL: [&str; 1] = ["integer_sums"];
 
 /// What any kernel may spill, in bytes.

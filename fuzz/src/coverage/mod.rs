@@ -157,8 +157,8 @@ impl Table {
     }
 }
 
-/// Seeds of the range whose programs reach together what all its programs reach. Eight threads look for them, whatever
-/// the machine has, so that they are the same everywhere.
+/// Seeds of the range whose programs reach together what all its programs reach. Eight threads look for them,
+/// whatever the machine has, so that they are the same everywhere.
 pub fn seeds_that_suffice(seeds: Range<u64>) -> Vec<u64> {
     let first_to_reach = |seeds: &mut dyn Iterator<Item = u64>| -> Vec<u64> {
         let mut all = Table::default();

@@ -74,8 +74,8 @@ impl Device {
         Ok(least)
     }
 
-    /// Returns the times of another function and of a call, the least of several, in seconds. They take turns, so that
-    /// both have the same share of a machine that others use.
+    /// Returns the times of another function and of a call, the least of several, in seconds. They take turns, so
+    /// that both have the same share of a machine that others use.
     pub fn times_in_turn(
         &self,
         c: &Compiled,

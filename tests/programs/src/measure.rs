@@ -137,8 +137,8 @@ pub fn check(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<(usize, Vec<
     Ok((right, wrong))
 }
 
-/// Measures all programs whose names contain `wanted`, with extents up to `largest`, and returns the table, the farthest from the
-/// ideal first.
+/// Measures all programs whose names contain `wanted`, with extents up to `largest`, and returns the table, the
+/// farthest from the ideal first.
 pub fn table(corpus: &Corpus, wanted: &str, is_gpu: bool, largest: i64) -> Result<String, String> {
     let device = Device::open(is_gpu)?;
     let (speed, limits) = (speed(corpus, &device, is_gpu)?, Limits::of(is_gpu));

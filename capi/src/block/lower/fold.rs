@@ -140,7 +140,7 @@ impl Lower<'_> {
             |l: &mut Self, v: Value| l.int(BinaryOp::Mul, Num::Slot(v.slot, v.early), Num::Const(COLUMNS));
         let (lo, mut hi) = (times(self, lo), times(self, hi));
         if let Some(left) = left {
-            // of the first row, this is the number of all elements that are left
+            // in the first row, this is the number of all elements that are left
             let left = self.value(left);
             hi = self.int(BinaryOp::Min, hi, Num::Slot(left.slot, left.early));
         }

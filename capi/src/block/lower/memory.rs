@@ -114,7 +114,7 @@ impl Lower<'_> {
         Value { slot, ty, array: false, early: fixed }
     }
 
-    /// Converts what was loaded: of bools from the caller's arrays, any byte but 0 is true.
+    /// Converts a loaded value: a bool of the caller's arrays is true if its byte is not 0.
     fn loaded(&mut self, m: Mem, v: Value, to: Option<Target>) -> Value {
         if v.ty == Ty::Bool && !matches!(m, Mem::Local(_)) {
             return self.apply(Kind::IsTrue, vec![v], to);
@@ -134,7 +134,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a slot is no block register.
+    /// Whether a slot is anything but a block register.
     fn is_memory(&self, slot: Slot) -> bool {
         !matches!(self.program.homes[slot as usize], Home::Block(_))
     }

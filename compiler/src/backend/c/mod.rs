@@ -69,8 +69,8 @@ impl Source {
         Source { package: package.into(), ..Source::default() }
     }
 
-    /// Adds the kernels of a function of the author, which is at this line, in the order of the table. Some have no code for CPUs.
-    /// Returns the bytes of their code.
+    /// Adds the kernels of a function of the author, which is at this line, in the order of the table. Some have no
+    /// code for CPUs. Returns the bytes of their code.
     pub fn add<'k>(
         &mut self,
         function: &str,

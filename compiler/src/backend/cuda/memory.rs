@@ -260,8 +260,8 @@ impl Printer<'_> {
         self.out.push_str(");");
     }
 
-    /// Prints the four instructions of a product of a warpgroup, each of 32 bytes of inner indices. The descriptors of
-    /// the matrices are those of the PTX backend.
+    /// Prints the four instructions of a product of a warpgroup, each of 32 bytes of inner indices. The descriptors
+    /// of the matrices are those of the PTX backend.
     pub fn multiply_staged(
         &mut self,
         ty: Ty,

@@ -42,7 +42,8 @@ impl Graph {
         Ok(NodeId(self.first + i as u32))
     }
 
-    /// Returns what is in an operation and, as far as they are not closed, in its operands and steps.
+    /// Returns which operations an operation contains, itself and in its operands and steps, as far as these are not
+    /// closed.
     fn inside(&self, op: &Op) -> Inside {
         let mut inside = Inside { reductions: op.needs_launch(), loops: op.is_loop() };
         let mut add = |child: NodeId| {
@@ -59,7 +60,7 @@ impl Graph {
         inside
     }
 
-    /// Returns the free variables of an operation and the highest binder in it.
+    /// Returns the free variables of an operation, and the highest binder in it.
     fn binders(&self, op: &Op) -> (Arc<[Var]>, u32) {
         let mut height = 0;
         // most operations have the free variables of one operand

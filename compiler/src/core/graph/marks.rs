@@ -1,5 +1,5 @@
-//! Marks of visited nodes, which walks over a graph share, so that a walk takes time proportional to
-//! what it visits, and not to the size of the graph.
+//! Marks of visited nodes, which walks over a graph share, so that a walk takes time proportional to what it visits,
+//! rather than to the size of the graph.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,7 +11,7 @@ struct Marks {
     of: Vec<u32>,
 }
 
-/// The most marks that a thread keeps for later walks.
+/// The maximum number of marks that a thread keeps for later walks.
 const KEPT: usize = 1 << 22;
 
 thread_local! {
@@ -30,7 +30,7 @@ impl Visited {
         let mut marks = UNUSED.with(|all| all.borrow_mut().pop()).unwrap_or_default();
         marks.walk = marks.walk.wrapping_add(1);
         if marks.walk == 0 {
-            // the numbers have been used up: older marks would count again
+            // the numbers have been used up, so older marks would count again
             (marks.walk, marks.of) = (1, Vec::new());
         }
         Visited(marks)
@@ -57,7 +57,7 @@ impl Drop for Visited {
     fn drop(&mut self) {
         let marks = std::mem::take(&mut self.0);
         if marks.of.len() <= KEPT {
-            // a thread that ends has no more use for them
+            // a thread that is ending has no more use for them
             let _ = UNUSED.try_with(|all| all.borrow_mut().push(marks));
         }
     }

@@ -1,4 +1,4 @@
-//! The tables of substitutions and of other walks that give nodes for nodes.
+//! The tables of substitutions and of other walks that map nodes to nodes.
 
 use crate::core::NodeId;
 use std::cell::RefCell;
@@ -37,7 +37,7 @@ thread_local! {
     static UNUSED: RefCell<Vec<Memo>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The most entries of a table that a thread keeps for later substitutions.
+/// The maximum number of entries of a table that a thread keeps for later substitutions.
 const KEPT: usize = 1 << 21;
 
 impl Memo {
@@ -71,7 +71,7 @@ impl Found {
         (round == self.0.round).then_some(found)
     }
 
-    /// Notes what was found for a node, of a graph that may grow.
+    /// Notes what was found for a node. The graph may have grown since the walk began.
     pub fn insert(&mut self, n: NodeId, found: NodeId) {
         if self.0.of.len() <= n.0 as usize {
             self.0.of.resize(n.0 as usize + 1, (0, NodeId(0)));

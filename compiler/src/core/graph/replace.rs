@@ -27,8 +27,8 @@ pub enum Found {
 }
 
 impl Found {
-    /// Returns what replaces a node: `new`, if that is a node, or what may replace its operands if it is
-    /// no closed one.
+    /// Returns how a node is replaced: by `new`, if that is given; otherwise, unless the node is closed, by
+    /// rebuilding it around what replaces its operands.
     pub fn of(g: &Graph, n: NodeId, new: Option<NodeId>) -> Found {
         match new {
             Some(new) => Found::By(new),
@@ -38,7 +38,7 @@ impl Found {
     }
 }
 
-/// Finds what replaces a node.
+/// Finds how a node is replaced.
 type Find<'f> = dyn FnMut(&mut Graph, NodeId) -> Found + 'f;
 /// Makes a node.
 type Make<'m> = dyn FnMut(&mut Graph, Op) -> NodeId + 'm;

@@ -62,9 +62,9 @@ impl Graph {
         self.subst(n, &env.iter().map(|(v, n)| (*v, *n)).collect())
     }
 
-    /// Replaces variables with an explicit stack of operands, so that deep bodies do not overflow
-    /// the stack of a thread. Bodies of lambdas are operands, too, where their binders stay: then one
-    /// table serves all of them, and what several lambdas share is replaced once.
+    /// Replaces variables with an explicit stack of operands, so that deep bodies do not overflow the stack of a
+    /// thread. Bodies of lambdas whose binders stay are treated as operands, too: then one table serves all of them,
+    /// and nodes that several lambdas share are replaced once.
     fn subst(&mut self, n: NodeId, env: &Bindings) -> NodeId {
         if !self.depends(n, env) {
             return n;
@@ -104,12 +104,12 @@ impl Graph {
         made
     }
 
-    /// Whether a node has one of the variables.
+    /// Whether a node depends on one of the variables.
     fn depends(&self, n: NodeId, env: &Bindings) -> bool {
         self.node(n).free.iter().any(|v| env.iter().any(|e| e.0 == *v))
     }
 
-    /// Whether a lambda has the same binders after the substitution: what replaces variables in its body has no
+    /// Whether a lambda has the same binders after the substitution: what replaces variables in its body contains no
     /// lambdas, so that the body keeps its height.
     fn keeps_binders(&self, lambda: &Lambda, env: &Bindings) -> bool {
         let body = self.node(lambda.body);
@@ -144,7 +144,7 @@ impl Graph {
         new
     }
 
-    /// Replaces variables in a lambda whose body may contain higher binders then: it is opened with fresh variables
+    /// Replaces variables in a lambda whose body may then contain higher binders: it is opened with fresh variables
     /// and closed again.
     fn subst_in_lambda(&mut self, lambda: &mut Lambda, env: &Bindings) {
         let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();

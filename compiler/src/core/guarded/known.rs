@@ -1,7 +1,7 @@
-//! What is known around a node. Closures are opened once for all conditions around them, and what was made
-//! of a node serves wherever as much is known. A node under conditions about other indices than its own, and
-//! one that needs none of them, becomes the same as without them: otherwise a closure in closures would be made
-//! anew for each choice of conditions around each of these.
+//! The facts that are known around a node. Closures are opened once for all conditions around them, and what was made
+//! from a node is used wherever as much is known. If conditions are about indices on which a node does not depend, or
+//! if it can be proven without them, it becomes the same node as without them. Otherwise closures inside of closures
+//! would be made anew for each choice of conditions around each of these.
 
 use super::once::{Known, Vars};
 use super::{Guards, is_wanted};
@@ -9,7 +9,7 @@ use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId};
 
 impl Guards<'_> {
-    /// Returns the number of what is known here.
+    /// Returns the number of the set of facts that are known here.
     pub(super) fn known(&mut self) -> Known {
         if let Some(here) = self.made.here {
             return here;
@@ -19,15 +19,15 @@ impl Guards<'_> {
         here
     }
 
-    /// Goes back to so many indices and conditions.
+    /// Goes back to this many indices and conditions.
     pub(super) fn forget(&mut self, indices: usize, conditions: usize) {
         self.indices.truncate(indices);
         self.conditions.truncate(conditions);
         self.made.here = None;
     }
 
-    /// Returns the conditions that may say something about what a node needs, those about its indices and those about
-    /// lengths alone, if there are others.
+    /// Returns the conditions that may say something about a node's operands: those on its indices, and those on
+    /// lengths alone. Returns `None` if there are no others.
     pub(super) fn fewer_conditions(&self, g: &Graph, n: NodeId) -> Option<Vec<Linear>> {
         let free = &g.node(n).free;
         let is_about = |known: &&Linear| {
@@ -38,8 +38,8 @@ impl Guards<'_> {
         (!all).then(|| self.conditions.iter().filter(is_about).cloned().collect())
     }
 
-    /// Returns what a node becomes without the conditions, if that proves all that is to be proven: then no condition
-    /// changes it, because it only decides whether a read is clamped, and not how.
+    /// Returns what a node becomes without the conditions, if everything in it can be proven without them. Then they
+    /// would not change it, because conditions only decide whether a read is clamped, not how.
     pub(super) fn without_conditions(&mut self, g: &mut Graph, n: NodeId) -> Option<NodeId> {
         if self.conditions.is_empty() {
             return None;

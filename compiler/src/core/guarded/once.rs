@@ -1,4 +1,4 @@
-//! What was made of nodes and closures, by what was known around them.
+//! The nodes that were made for nodes and closures, by the facts that were known around these.
 
 use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId, Var};
@@ -15,16 +15,18 @@ type Around = (Vec<(NodeId, NodeId, usize)>, Vec<Linear>);
 /// What was made so far.
 #[derive(Default)]
 pub(super) struct Made {
-    /// The numbers of what may be known.
+    /// The numbers of the sets of facts that may be known.
     known: HashMap<Around, Known>,
-    /// That of what is known at the current node, once it was asked for.
+    /// The number of the set that is known at the current node, once it has been asked for.
     pub(super) here: Option<Known>,
     pub(super) nodes: HashMap<(NodeId, Known), NodeId>,
-    /// The variables and bodies of closures, by their body, the indices around them and the extents of their own.
+    /// The variables and bodies of closures, by their body, the indices around them, and the extents of their own
+    /// indices.
     pub(super) opened: HashMap<(NodeId, Known, Vec<NodeId>), (Vars, NodeId)>,
     /// Whether something in a node is still to be proven.
     pub(super) open: HashMap<NodeId, bool>,
-    /// The new steps of loops of elements, by their old ones and their counts: all values of a loop have the same.
+    /// The new steps of loops of elements, by their old ones and their counts. All values of a loop have the same
+    /// step.
     pub(super) steps: HashMap<(NodeId, NodeId, Known), Lambda>,
 }
 

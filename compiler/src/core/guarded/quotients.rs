@@ -15,9 +15,9 @@ use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
 
-/// The greatest factor by which a form is multiplied to get rid of a quotient by a constant.
+/// The maximum factor by which a form is multiplied to remove a quotient by a constant.
 const MAX_FACTOR: i64 = 64;
-/// The greatest constant of a form that is multiplied.
+/// The maximum constant of a form that is multiplied.
 const MAX_CONSTANT: u64 = 1 << 40;
 
 impl Guards<'_> {
@@ -80,7 +80,7 @@ impl Guards<'_> {
             return false;
         }
         if k > 0 {
-            // a divisor of 0 gives 0
+            // a quotient by 0 is 0
             let known = known.filter(|_| op == BinaryOp::Div);
             return with(&constant(0))
                 || known.is_some_and(|d| {

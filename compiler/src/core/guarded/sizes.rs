@@ -1,8 +1,8 @@
 //! Sums that cannot wrap, so that their linear forms are their values over the integers.
 //!
-//! Lengths are far below 2^63, and so are small multiples of them, and the indices of what has lengths as extents. An
-//! extent that a scalar parameter gives may be any number, and so may be an index below it: `i + 2` may wrap, whereas
-//! `i`, `i - 1` and `n - 1 - i` cannot.
+//! Lengths are far below 2^63, and so are small multiples of them, and indices whose extents are lengths. An extent
+//! that is a scalar parameter may be any number, and so may an index below it: `i + 2` may wrap, whereas `i`, `i - 1`
+//! and `n - 1 - i` cannot.
 
 use super::{Guards, MAX_STEPS, is_clamp};
 use crate::core::index_space::without_bound;
@@ -27,14 +27,14 @@ impl Guards<'_> {
         forms.iter().all(|form| self.is_exact(g, form, MAX_STEPS)).then_some(forms)
     }
 
-    /// Whether the sums of a form cannot wrap: it is small, or has at most one index or extent of any size on each
-    /// side, and what is added to these does not lead further from 0.
+    /// Whether the sums of a form cannot wrap: it is small, or it has at most one index or extent of any size on each
+    /// side, and what is added to these leads no further from 0.
     pub(super) fn is_exact(&self, g: &Graph, form: &Linear, depth: u32) -> bool {
         if self.is_small(g, form, depth) {
             return true;
         }
         let (mut rest, mut above, mut below) = (form.clone(), 0, 0);
-        // an extent may be the greatest number, an index is less
+        // an extent may be the greatest number; an index is less than that
         let mut most = 1;
         for (&t, &k) in form.terms.iter().filter(|(t, _)| !self.is_small_term(g, **t, depth)) {
             rest.terms.remove(&t);
@@ -68,9 +68,9 @@ impl Guards<'_> {
             || self.is_small_operation(g, t, depth)
     }
 
-    /// Whether a node is a quotient or a remainder of small operands, which is no greater than the
-    /// dividend, whatever the divisor is, or a clamp to small bounds, whatever is clamped. Of what cannot wrap a
-    /// remainder by something small is small, too, and so is a quotient of an index that has a small extent.
+    /// Whether a node is a quotient or a remainder of small operands, which is no greater than the dividend, whatever
+    /// the divisor is; or a clamp to small bounds, whatever is clamped. If the dividend cannot wrap, a remainder by
+    /// something small is small, too, and so is a quotient of an index whose extent is small.
     fn is_small_operation(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
         use BinaryOp::{Div, Rem};
         let Some(left) = depth.checked_sub(1) else { return false };
@@ -103,8 +103,8 @@ impl Guards<'_> {
         }
     }
 
-    /// Returns a number that an index, or a quotient of one, is below, if it is not negative: of an index with the
-    /// extent `m * d` the quotient by d is below m.
+    /// Returns a number that is above an index, or above a quotient of one that is not negative: if the index has the
+    /// extent `m * d`, its quotient by d is below m.
     fn extent(&self, g: &Graph, n: NodeId) -> Option<NodeId> {
         if let Some((_, extent, _)) = self.indices.iter().find(|(i, ..)| *i == n) {
             return Some(*extent);

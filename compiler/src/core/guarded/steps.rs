@@ -6,8 +6,8 @@ use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId, Op, element_loops};
 
 impl Guards<'_> {
-    /// Proves reads in the steps of an element's loop. The number of a step is below their count, and the next
-    /// states are computed only where the condition holds.
+    /// Proves reads in the steps of an element's loop. The number of a step is below their count, and the next states
+    /// are computed only where the condition holds.
     pub(super) fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
         let key = (step.body, count, self.known());
         if let Some(made) = self.made.steps.get(&key) {

@@ -1,10 +1,10 @@
-//! What the typing rules ask of operands.
+//! Checks of operands for the typing rules.
 
 use crate::core::{Graph, Lambda, NodeId, Op, Type, tuples};
 use crate::scalar::Ty;
 
-/// What the rules ask of operands: each question returns what it found, or the message of a refusal in which an
-/// operand has the name that it is asked with.
+/// Checks of operands. Each returns what it found, or the message of a refusal, which calls the operand by the name
+/// that is given.
 pub struct Operands<'g>(pub &'g Graph);
 
 impl Operands<'_> {
@@ -44,20 +44,20 @@ impl Operands<'_> {
         }
     }
 
-    /// An array of indices.
+    /// Returns the type of an array of indices.
     pub fn indices(&self, n: NodeId, what: &str, both: &str) -> Result<Type, String> {
         let ty = self.array(n, what)?;
         same(ty.elem, Ty::I64, both)?;
         Ok(ty)
     }
 
-    /// The types of the elements of an array that may have tuples.
+    /// Returns the types of the elements of an array, which may be tuples.
     pub fn elements(&self, n: NodeId, what: &str) -> Result<Vec<Ty>, String> {
         self.array(n, what)?;
         Ok(tuples::types_of_elements(self.0, n))
     }
 
-    /// The types of the components of a tuple, or of a scalar.
+    /// Returns the types of the components of a tuple, or of a scalar.
     pub fn components(&self, n: NodeId, what: &str) -> Result<Vec<Ty>, String> {
         match self.0.op(n) {
             Op::Tuple(_) => Ok(tuples::types(self.0, n)),
@@ -65,7 +65,7 @@ impl Operands<'_> {
         }
     }
 
-    /// The type of a function's result, which takes these types.
+    /// Returns the type of a function's result. The function must take operands of these types.
     pub fn result(&self, f: &Lambda, types: &[Ty], what: &str) -> Result<Ty, String> {
         takes(f, types.iter(), what)?;
         match self.0.op(f.body) {
@@ -74,7 +74,7 @@ impl Operands<'_> {
         }
     }
 
-    /// The type of a component of the result of a function from (T, U) to T, whose operands may be tuples.
+    /// Returns the type of a component of the result of a function from (T, U) to T, whose operands may be tuples.
     pub fn operator(
         &self,
         (f, which): Joined,
@@ -91,10 +91,10 @@ impl Operands<'_> {
     }
 }
 
-/// A function of a reduction, and the component of its result that is meant.
+/// A function of a reduction, and the component of its result that is wanted.
 pub type Joined<'l> = (&'l Lambda, u32);
 
-/// Refuses different types.
+/// Refuses types that differ.
 pub fn same(a: Ty, b: Ty, what: &str) -> Result<(), String> {
     if a == b { Ok(()) } else { Err(format!("{what} have the types {a} and {b}")) }
 }

@@ -20,8 +20,8 @@ impl Machine<'_> {
         m.watch = watch;
         m.turn = turn;
         let env = Env::default();
-        // a node that depends on no element is computed for the call, even if no element needs it;
-        // between compiler passes this holds only for nodes that were such in the author's program
+        // a node that depends on no element is computed for the call, even if no element needs it; between compiler
+        // passes this holds only for nodes that depend on no element in the author's program
         for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
             let once = !f.graph.on_demand || f.graph.node(n).once;
             if f.graph.op(n).needs_launch() && f.graph.is_closed(n) && once {

@@ -34,7 +34,7 @@ impl Machine<'_> {
             args[0] = Lit::i64(args[0].as_i64() + 1);
         }
         self.spare.push(memo);
-        // the number of steps is behind the states
+        // the number of steps comes after the states
         args.rotate_left(1);
         args[which as usize]
     }

@@ -34,7 +34,7 @@ pub(super) struct Machine<'a> {
     pub(super) spare: Vec<Memo>,
     pub(super) recorded: bool,
     pub(super) watch: Option<&'a Watch>,
-    /// The first rule of a step that does not hold, or the first place that is no index.
+    /// The first rule of a step that does not hold, or the first place that is not an index.
     pub(super) failed: Option<Error>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Machine<'a> {
                 return Err(Error::user("E0302", message).at(r.loc.first()));
             }
         }
-        // host scalars leave no record: the traces of checking the rules are cleared
+        // host scalars leave no record: what checking the rules has left is cleared
         (m.recorded, m.closed) = (false, HashMap::default());
         Ok(m)
     }
@@ -79,8 +79,8 @@ impl<'a> Machine<'a> {
         self.host(n, env).as_i64()
     }
 
-    /// Evaluates a host scalar. It leaves no record as a bound (semantics 4.2), but may leave one
-    /// elsewhere, so its values as a bound are kept apart.
+    /// Evaluates a host scalar. It leaves no record if it is a bound (semantics 4.2), but may leave one elsewhere, so
+    /// its value as a bound is kept apart.
     pub(super) fn host(&mut self, n: NodeId, env: &Env) -> Lit {
         if self.in_bound || !self.g.is_closed(n) || !verify::is_host(self.g, n) {
             return self.scalar(n, env);
@@ -212,8 +212,8 @@ impl<'a> Machine<'a> {
                 let (a, b) = (&a.elements, &b.elements);
                 let mul = |i: usize| eval_binary(BinaryOp::Mul, a[i], b[i]).0;
                 let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
-                // the values of the first level are the products, but within a column the sum goes
-                // on by multiply-add
+                // the values of the first level are the products, but within a column the sum continues by
+                // multiply-adds
                 let products = (0..a.len()).map(mul).collect();
                 let v = self.tree(
                     products,
@@ -276,8 +276,8 @@ impl<'a> Machine<'a> {
 
     fn elements(&mut self, n: NodeId, env: &Env) -> Array {
         let extents = match self.g.op(n) {
-            // their extents are those of their operands; computed here, in an empty index space,
-            // they might need an index that does not exist
+            // their extents are those of their operands, which would be computed here in an empty index space, and so
+            // might need an index that does not exist
             Op::Map(..) | Op::Materialize(_) => Vec::new(),
             _ => self.extents(n, env),
         };
@@ -356,7 +356,7 @@ impl<'a> Machine<'a> {
                 Array { extents: vec![parts, count], elements }
             }
             Op::Put { at, src, base, after } => {
-                // it leaves the records of broken promises
+                // this leaves the records of broken promises
                 self.array(*after, env);
                 let [at, src, base] = [*at, *src, *base].map(|x| self.array(x, env));
                 let mut elements = base.elements.clone();

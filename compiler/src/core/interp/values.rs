@@ -16,7 +16,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value as callers have it.
+    /// Returns the value in the form that callers have.
     pub(super) fn of(v: Val) -> Value {
         match v {
             Val::Scalar(l) => Value::Scalar(l),
@@ -36,7 +36,7 @@ pub(super) enum Val {
 }
 
 impl Val {
-    /// The value, with the one NaN that results have.
+    /// Returns the value with canonical NaNs, as results have them.
     pub(super) fn canonical(self) -> Val {
         match self {
             Val::Scalar(l) => Val::Scalar(l.canonical()),

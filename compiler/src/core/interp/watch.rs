@@ -1,14 +1,14 @@
-//! What a caller sees of a call beside its results: values that the author named, and the place of the first error
+//! What a caller sees of a call besides its results: values that the author named, and the place of the first error
 //! record.
 
 use super::values::Value;
 use crate::loc::LocStack;
 use std::cell::RefCell;
 
-/// Sees a value and the author's name for it.
+/// Gets a value and the author's name for it.
 type Show = dyn Fn(&str, &Value);
 
-/// Who looks at a call.
+/// Watches a call.
 pub struct Watch {
     pub(super) show: Box<Show>,
     pub(super) recorded: RefCell<Option<(LocStack, &'static str)>>,
@@ -21,7 +21,8 @@ impl Watch {
         Watch { show: Box::new(show), recorded: RefCell::default() }
     }
 
-    /// The place that left the first error record, in the order in which the interpreter computes, and what it says.
+    /// Returns the place that left the first error record, in the order in which the interpreter computes, and its
+    /// text.
     pub fn recorded(&self) -> Option<(LocStack, &'static str)> {
         self.recorded.borrow().clone()
     }

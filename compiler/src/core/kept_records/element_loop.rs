@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! loop 0 (%k, %x) by %n from %a { %q = div %b, %x  %t = tuple true, %q  yield %t }
-//!   ->  loop 0 (%k, %x, %left) by %n from %a, 0u32 { %none = eq %x, 0  ..  %t = tuple true, %q, (max %left, (select %none, 1, 0))  yield %t }
+//!   ->  loop 0 (%k, %x, %left) by %n from %a, 0u32 {
+//!           %none = eq %x, 0  ..  %t = tuple true, %q, (max %left, (select %none, 1, 0))  yield %t }
 //! ```
 //!
-//! The condition of a loop is evaluated once more than its step, and a state cannot take the record of that last
-//! time. Where conditions have records, the loop therefore makes that evaluation a step of its own, which changes
-//! the label only; a state says whether it was the last one.
+//! The condition of a loop is evaluated one time more than its step, and a state cannot take the record of that last
+//! evaluation. So if conditions have records, the loop makes that evaluation a step of its own, which changes the
+//! label only; a state says whether it was the last one.
 
 use super::kept::Kept;
 use super::quiet::Quiet;

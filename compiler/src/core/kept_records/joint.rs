@@ -1,4 +1,4 @@
-//! The records of a reduction or a fold whose operator may leave one: a further component of its tuples, the label
+//! The records of a reduction or a fold whose operator may leave one: its tuples get a further component, the label
 //! of the first record of what has been joined.
 //!
 //! ```text
@@ -36,7 +36,7 @@ impl Quiet {
         let body = g.open(&element, &index);
         let (body, of_element) = self.labelled(g, body)?;
 
-        // the components of both sides, each with its label behind it
+        // the components of both sides, each followed by its label
         let own = init.len();
         let ty = |i: usize| join.params[i].1;
         let (mut params, mut left) = fresh(g, (0..own).map(ty).chain([Ty::U32]));
@@ -74,7 +74,7 @@ impl Quiet {
         Some((values, Kept::of(component(own), all)))
     }
 
-    /// Returns the components of a value without their records, and the first of these.
+    /// Returns the components of a value without their records, and the first of these records.
     fn labelled(&mut self, g: &mut Graph, n: NodeId) -> Option<(Vec<NodeId>, Kept)> {
         let parts = tuples::components(g, n);
         let kept = self.first_of(g, parts.iter().copied())?;

@@ -1,10 +1,10 @@
-//! The record that computing a value leaves, as a label: 0 for none.
+//! The record that computing a value leaves, as a label: 0 if it leaves none.
 
 use crate::core::simplify::simplify;
 use crate::core::{Graph, LabelSet, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// The label, u32, and all that it may be. There is none if no record can be left.
+/// The label, u32, and the set of labels that it may be. `None` if no record can be left.
 #[derive(Clone, Default)]
 pub struct Kept(Option<(NodeId, LabelSet)>);
 
@@ -25,7 +25,7 @@ impl Kept {
         self.0.is_none()
     }
 
-    /// Returns the label and all that it may be, if there may be a record.
+    /// Returns the label and the set of labels that it may be, if there may be a record.
     pub fn label(&self) -> Option<&(NodeId, LabelSet)> {
         self.0.as_ref()
     }
@@ -43,7 +43,7 @@ impl Kept {
         }
     }
 
-    /// Returns the operator that joins such labels. Of one label it is the cheaper one.
+    /// Returns the operator that joins such labels. If there is only one label, a cheaper one suffices.
     pub fn join(labels: &LabelSet) -> BinaryOp {
         if labels.is_one() { BinaryOp::Or } else { BinaryOp::Max }
     }
@@ -60,21 +60,21 @@ impl Kept {
         Kept::of(simplify(g, Op::Select(condition, a, b)), labels)
     }
 
-    /// Returns the value, with its record if there is one. That is rare, so that the slow path does it.
+    /// Returns the value with its record, if there is one. Records are rare, so the slow path leaves them.
     pub fn left(&self, g: &mut Graph, value: NodeId) -> NodeId {
         let Some((label, labels)) = self.0.clone() else { return value };
         let zero = g.lit(Lit::zero(Ty::U32));
         let any = g.add(Op::Binary(BinaryOp::Ne, label, zero));
         let any = g.add(Op::Unary(UnaryOp::Unlikely, any));
         let is_left = g.add(Op::Leave(label, labels));
-        // this is the value in any case, but only the operation knows it
+        // both arms are the value, but nothing outside of this operation knows that
         let nothing = g.lit(Lit::zero(g.ty(value).elem));
         let left = g.add(Op::Select(is_left, value, nothing));
         g.add(Op::Select(any, left, value))
     }
 }
 
-/// Returns the value and its record, of a node that [`Kept::left`] has made.
+/// Returns the value and the record of a node that [`Kept::left`] has made.
 pub fn of_left(g: &Graph, n: NodeId) -> Option<(NodeId, Kept)> {
     let Op::Select(any, left, value) = *g.op(n) else { return None };
     let Op::Select(is_left, known, _) = *g.op(left) else { return None };

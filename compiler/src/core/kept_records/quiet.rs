@@ -13,24 +13,23 @@ use rustc_hash::FxHashMap as HashMap;
 pub struct Quiet {
     values: HashMap<NodeId, NodeId>,
     kept: HashMap<NodeId, Kept>,
-    /// Loops of the element whose steps may leave records, and reductions whose operators may: their values, and
-    /// the record. By their first values.
+    /// For loops of the element whose steps may leave records, and reductions whose operators may: their values, and
+    /// the record. The key is their first value.
     pub(super) loops: HashMap<NodeId, (Vec<NodeId>, Kept)>,
     /// The known answers of [`Quiet::is_apart`].
     apart: HashMap<NodeId, bool>,
-    /// Whether the record of a reduction's operator becomes a part of the reduction.
+    /// Whether the record of a reduction's operator becomes a component of the reduction.
     operators: bool,
 }
 
 impl Quiet {
-    /// Returns a rewriting that makes the records of reductions' operators parts of the reductions, which then are
-    /// reductions of tuples.
+    /// Returns a rewriting that makes the records of reductions' operators components of these reductions, which then
+    /// are reductions of tuples.
     pub fn with_operators() -> Quiet {
         Quiet { operators: true, ..Quiet::default() }
     }
 
-    /// Whether a node leaves no record, or is computed once for the call and leaves its records
-    /// itself.
+    /// Whether a node leaves no record, or is computed once for the call and leaves its records itself.
     fn is_apart(&mut self, g: &Graph, n: NodeId) -> bool {
         if g.is_closed(n) && (g.node(n).once || g.is_stored(n)) {
             return true;
@@ -45,8 +44,8 @@ impl Quiet {
         apart
     }
 
-    /// Returns the condition under which an operation leaves no record, if it may leave one. The
-    /// operands are those without records.
+    /// Returns the condition under which an operation leaves no record, if it may leave one. Its operands are already
+    /// without records.
     fn condition(g: &mut Graph, op: &Op) -> Option<NodeId> {
         if !op.may_record(g) {
             return None;
@@ -124,7 +123,7 @@ impl Quiet {
         made
     }
 
-    /// Returns the record that computing a node leaves. `None` says that it cannot be kept.
+    /// Returns the record that computing a node leaves. Returns `None` if it cannot be kept.
     pub fn kept(&mut self, g: &mut Graph, n: NodeId) -> Option<Kept> {
         if self.is_apart(g, n) {
             return Some(Kept::default());
@@ -144,7 +143,7 @@ impl Quiet {
         Some(made)
     }
 
-    /// Returns the record that another launch has found. Nothing of it is computed again.
+    /// Returns the record that another launch has found, without computing it again.
     fn handed_on(&mut self, g: &mut Graph, left: &Kept) -> Kept {
         let Some((label, labels)) = left.label() else { return Kept::default() };
         Kept::of(self.value(g, *label), labels.clone())
@@ -254,7 +253,7 @@ impl Quiet {
     }
 }
 
-/// Returns a whole number of a type.
+/// Returns an integer of a type.
 fn int(ty: Ty, n: i64) -> Lit {
     eval_cast(ty, Lit::i64(n))
 }

@@ -4,16 +4,16 @@ use crate::core::NodeId;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// The number of terms that need no memory of their own. Most indices and lengths have one or two.
+/// The number of terms that need no allocation. Most indices and lengths have one or two.
 const FEW: usize = 3;
 
 /// The coefficients of terms, in ascending order of the terms.
 #[derive(Clone)]
 pub struct Terms {
-    /// The terms if they are few, the first `count` of these.
+    /// The terms, if there are few: the first `count` of these.
     few: [(NodeId, i64); FEW],
     count: u32,
-    /// The terms if they are more.
+    /// The terms, if there are more.
     many: Vec<(NodeId, i64)>,
 }
 
@@ -59,7 +59,7 @@ impl Terms {
         }
     }
 
-    /// Sets the coefficient of a term; a term with 0 is none.
+    /// Sets the coefficient of a term; a coefficient of 0 removes it.
     pub fn set(&mut self, term: NodeId, coefficient: i64) {
         if coefficient == 0 {
             self.remove(&term);

@@ -1,4 +1,4 @@
-//! The labels of a record's places, and what these say.
+//! The labels of a record's places, and the texts of these.
 
 use super::Parser;
 use crate::core::labels::{LabelSet, Labels, RecordPlace, Says};

@@ -4,12 +4,11 @@ use crate::core::linear::is_i64;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
 
-/// The least cost of a nested reduction.
+/// The minimum cost of a nested reduction.
 pub const NESTED: f64 = 1000.0;
 
-/// Returns the operations of one evaluation of a function's body, without those of the arrays that
-/// it reads, without indices, and without what is computed once for the call; and whether the body
-/// reads arrays.
+/// Returns the number of operations of one evaluation of a function's body, without those of the arrays that it
+/// reads, without indices, and without what is computed once for the call; and whether the body reads arrays.
 pub fn of_body(g: &Graph, body: NodeId) -> (f64, bool) {
     let of_node = |n: NodeId| match g.op(n) {
         op if op.is_loop() => NESTED,

@@ -39,25 +39,25 @@ pub struct Demand {
     leaves: HashMap<NodeId, NodeId>,
     /// The symbols of scalars that do not depend on an element, and those parameters.
     closed: HashMap<NodeId, NodeId>,
-    /// The indices of an element of a context, and of the loops inside of elements.
+    /// The indices of a context's element, and of the loops inside of elements.
     index: Vec<Option<(Var, NodeId)>>,
-    /// The elements that were asked for; each is known by its number here.
+    /// The elements that were examined; each is known by its number in this set.
     elements: IndexSet<Place, FxBuildHasher>,
-    /// What each of these elements needs, where that was found in the present round: what needs an element of an
-    /// array must be evaluated again when the array is stored.
+    /// What each of these elements needs, if it was found in the present round. When an array is stored, elements
+    /// that need its elements must be evaluated again.
     needs: Vec<Needs>,
     /// The number of the round, which begins when everything must be evaluated again.
     round: u32,
     /// The numbers of the elements of computed arrays that elements need, each with how often it is computed again
     /// because the loops around the read have more indices than the array.
     needed: Vec<(u32, f64)>,
-    /// The elements that need one of an array.
+    /// For each array, the elements that need one of its elements.
     readers: HashMap<NodeId, Vec<u32>>,
-    /// Room for evaluating an element: the loops around a node, and what was found so far.
+    /// Buffers for evaluating an element: the loops around a node, and what was found so far.
     room: (Scope, Vec<(u32, f64)>),
-    /// Whether what elements need depends on more than the arrays that they read: on what these contain.
+    /// Whether what elements need depends not only on the arrays that they read, but also on what these contain.
     needs_contents: bool,
-    /// The arrays that are stored by decision.
+    /// The arrays that are stored because this module decided it.
     pub stored: HashSet<NodeId>,
     costs: HashMap<NodeId, f64>,
     contents: HashMap<NodeId, Content>,
@@ -65,20 +65,20 @@ pub struct Demand {
     /// Whether an array is needed at several places by some element, or at other indices than the
     /// element's own.
     shifts: HashMap<NodeId, bool>,
-    /// The number of launches that it takes to compute stored arrays and reductions.
+    /// For stored arrays and reductions, the number of launches that it takes to compute them.
     ready: HashMap<NodeId, u32>,
     equations: Equations,
     /// Extents of which a shape rule says that they are not negative.
     lengths: HashSet<NodeId>,
     /// The linear forms of indices.
     forms: RefCell<reuse::Forms>,
-    /// The normal form of each sum and product of indices, of which most are asked for at every array.
+    /// The normal form of each sum and product of indices: most of them occur in every array.
     normals: HashMap<NodeId, NodeId>,
     /// The simplest form of each operation on symbols, for the same reason.
     simplified: HashMap<Op, NodeId>,
 }
 
-/// What computing an element of an array includes, that of the arrays that it reads, too.
+/// What computing an element of an array includes, with the arrays that it reads.
 #[derive(Clone, Copy, Default)]
 pub struct Content {
     /// Whether it may leave an error record.
@@ -100,7 +100,7 @@ struct Body {
     ready: u32,
 }
 
-/// The most elements of a table along each axis.
+/// The maximum number of elements of a table along each axis.
 const MAX_OF_TABLE: i64 = COLUMNS;
 /// The number of indices of an element.
 const OF_ELEMENT: usize = 3;
@@ -144,7 +144,7 @@ impl Demand {
             let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
             demand.equations.add(&demand.symbols, a, b);
         }
-        // 0 <= extent of a made array; start <= stop of a slice
+        // these hold: 0 <= extent of a generated array; start <= stop of a slice
         for r in f.requires.iter().filter(|r| matches!(r.rule, Rule::Extent | Rule::Order)) {
             let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
             let n = linear::sub(&mut demand.symbols, b, a);
@@ -217,8 +217,7 @@ impl Demand {
         self.ready.insert(n, ready);
     }
 
-    /// Returns the number of launches that it takes to compute what a scalar or a function's body
-    /// needs from outside.
+    /// Returns the number of launches that must run before a scalar, or a function's body, can be computed.
     pub fn ready_scalar(&self, n: NodeId) -> u32 {
         let (mut seen, mut stack, mut ready) = (Visited::begin(), vec![n], 0);
         while let Some(n) = stack.pop() {
@@ -231,8 +230,8 @@ impl Demand {
         ready
     }
 
-    /// Returns whether a decision may store the array. A short table that reads nothing is left to
-    /// unrolling, which makes constants of it.
+    /// Returns whether a decision may store the array. A short table that reads nothing is left to unrolling, which
+    /// turns it into constants.
     pub fn may_be_stored(&mut self, n: NodeId) -> bool {
         let is_table = match self.g.op(n) {
             Op::Generate(extents, _) => {
@@ -249,8 +248,8 @@ impl Demand {
             && self.extents(n).into_iter().all(|n| self.is_length(n))
     }
 
-    /// Returns whether an element of the array may need one element of another array at two places
-    /// more than the arrays that it reads do.
+    /// Returns whether an element of the array may need one element of another array at two places more than the
+    /// arrays that it reads do.
     pub fn joins_places(&mut self, array: NodeId) -> bool {
         if self.is_leaf(array) {
             return false;
@@ -276,7 +275,7 @@ impl Demand {
         self.places_from(&roots, None)
     }
 
-    /// Returns all elements that these elements need, those included, as if `stored` were stored.
+    /// Returns all elements that these elements need, those included, if `stored` is stored.
     fn places_from(&mut self, roots: &[Place], stored: Option<NodeId>) -> Places {
         let (mut out, mut seen) = (Places::default(), Visited::begin());
         let mut stack: Vec<u32> = Vec::new();
@@ -367,14 +366,14 @@ impl Demand {
         body
     }
 
-    /// Returns the place of an array at the indices of a context's element.
+    /// Returns the place of an array's element at the indices of a context's element.
     fn own_place(&mut self, array: NodeId) -> Place {
         let (mut index, rank) = ([NodeId(0); OF_ELEMENT], self.rank(array));
         index[..rank].iter_mut().enumerate().for_each(|(axis, i)| *i = self.index(axis).1);
         (array, Index::from(&index[..rank]))
     }
 
-    /// Returns an index of the element, or from [`OF_ELEMENT`] on of a loop inside.
+    /// Returns an index of the element, or, from [`OF_ELEMENT`] on, of a loop inside.
     fn index(&mut self, number: usize) -> (Var, NodeId) {
         if self.index.len() <= number {
             self.index.resize(number + 1, None);

@@ -2,24 +2,23 @@
 //! (`passes/fuse.rs`) stores the arrays that [`stored`] returns, and no others that the author did
 //! not ask to store.
 //!
-//! The function is read once, operands before users. [`demand`] says which elements of which arrays
-//! one element of an array needs, as far as no stored array lies between. From this follows how
-//! often an element of each array is computed in one *context*, that is by everything that can
-//! share a launch: items over one index space that wait for the same number of launches. As soon as
-//! computing an array again costs more than storing it, it is stored, and everything that was found
-//! out about it so far is forgotten. So no decision starts from the beginning, and the time is
+//! The function is read once, operands before users. [`demand`] says which elements of which arrays one element of an
+//! array needs, as far as no stored array lies between. That determines how often an element of each array is
+//! computed in one *context*, that is, by everything that can share a launch: items over one index space that wait
+//! for the same number of launches. As soon as computing an array again costs more than storing it, it is stored, and
+//! everything that was found about it so far is forgotten. So no decision starts from the beginning, and the time is
 //! linear in the size of the program, apart from what is computed again on purpose.
 //!
-//! *The costs.* Storing an array is a round trip through memory: 8 bytes for each element, in which
-//! time an H200 makes about [`ROUND_TRIP`] operations (2026-11-21: 0.128 ms for 2^26 elements of 4
-//! bytes, at 30 TFLOP/s of multiply-adds). A result is stored in any case, so that reading it is
-//! cheaper. How often neighbours that a stencil reads are computed is in [`reuse`]. So small
-//! stencils of stencils are fused, such as 3 x 3 of 3 x 3, but 5 x 5 of 5 x 5 is not.
+//! *The costs.* Storing an array is a round trip through memory: 8 bytes for each element, in which time an H200
+//! makes about [`ROUND_TRIP`] operations (2026-11-21: 0.128 ms for 2^26 elements of 4 bytes, at 30 TFLOP/s of
+//! multiply-adds). A result is stored in any case, so reading it is cheaper. [`reuse`] says how often the neighbours
+//! that a stencil reads are computed. So small stencils of stencils are fused, such as 3 x 3 of 3 x 3, but 5 x 5 of 5
+//! x 5 is not.
 //!
-//! An array that has fewer indices than the loops around a read is computed again, as often as the
-//! indices that it lacks have values, and is small beside what these loops compute. The tiles of a
-//! product divide this by about 64, which hides cheap elements, but not an elementary function. An element that contains a reduction is stored if it
-//! is needed at two places or more.
+//! If an array has fewer indices than the loops around a read, its element is computed again for each value of the
+//! indices that it lacks. That is little beside what these loops compute. The tiles of a product divide it by about
+//! 64, which hides cheap elements, but not an elementary function. An element that contains a reduction is stored if
+//! it is needed at two or more places.
 
 mod cost;
 mod demand;
@@ -35,24 +34,24 @@ use std::rc::Rc;
 
 /// The number of operations that take as long as one round trip of an element through memory.
 const ROUND_TRIP: f64 = 60.0;
-/// The same for an array that is a result, or is stored for other readers: it is read once more.
+/// The same for an array that is a result, or is stored for other readers: it is only read once more.
 const READ_AGAIN: f64 = 15.0;
-/// The most elements of other arrays that one element may need. Beyond this the array that costs
-/// most is stored, whatever it costs to store.
+/// The maximum number of elements of other arrays that one element may need. Beyond this, the array that costs most
+/// is stored, whatever that costs.
 const MAX_ELEMENTS: usize = 2_000;
-/// The most arrays that are compared before one of them is stored.
+/// The maximum number of arrays that are compared before one of them is stored.
 const MAX_CANDIDATES: usize = 16;
 
 /// The arrays that are stored.
 #[derive(Default)]
 pub struct Stored {
-    /// The arrays, each with whether it is a result, or is stored by the author elsewhere, so that it leaves its
-    /// error records in any case.
+    /// The arrays. The flag says that the array is a result, or that the author stores it elsewhere, so that it
+    /// leaves its error records in any case.
     pub arrays: HashMap<NodeId, bool>,
     /// Whether all of them are stages of chains of stencils, which could be computed again.
     pub has_stages: bool,
-    /// Whether elements of other arrays are computed again at several reads, because that costs less. The laws
-    /// ask, so only debug builds know it.
+    /// Whether elements of other arrays are computed again at several reads, because that costs less. Only debug
+    /// builds set this, for the checks of the laws.
     pub repeats: bool,
 }
 
@@ -112,7 +111,7 @@ fn may_repeat(f: &Function) -> bool {
     made && again
 }
 
-/// Returns the arrays that are stored whatever is decided: results, and what the author stores.
+/// Returns the arrays that are stored whatever is decided: results, and those that the author stores.
 fn kept_anyway(f: &Function) -> HashSet<NodeId> {
     let g = &f.graph;
     let mut out: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
@@ -139,8 +138,8 @@ struct Context {
     places: Rc<Places>,
 }
 
-/// Whether a function may have stages. Several steps of an iteration may share a launch, which needs all of a step's
-/// work in one; and where the author stores arrays, what is stored is stored in memory.
+/// Whether a function may have stages. Several steps of an iteration may share a launch, which needs all work of a
+/// step in one launch; and if the author stores arrays, stored arrays are in memory.
 fn may_have_stages(f: &Function) -> bool {
     !f.is_step && !f.needs(|n| matches!(f.graph.op(n), Op::Materialize(_) | Op::Iterate { .. }))
 }
@@ -155,7 +154,7 @@ struct Decide {
     changed: Vec<usize>,
     /// Whether arrays may be stored as stages of chains of stencils from now on.
     may_have_stages: bool,
-    /// The arrays that are.
+    /// The arrays that are stored as stages.
     stages: HashSet<NodeId>,
 }
 
@@ -192,7 +191,7 @@ impl Decide {
                     }
                     _ => self.launch(n, &[x], &[], false),
                 },
-                // what is stored of it has been seen
+                // what it stores has been examined already
                 ref op if op.is_stored_apart() => {}
                 Op::Iterate { count, args, .. } => {
                     let is_scalar = |a: &NodeId| g.ty(*a).is_scalar();
@@ -208,7 +207,7 @@ impl Decide {
         for r in f.results.iter().filter(|r| !g.ty(r.value).is_scalar()) {
             self.context(&[r.value], false);
         }
-        // who needs an array is known now
+        // all readers of each array are known now
         if may_have_stages(f) {
             self.may_have_stages = true;
             self.changed = self.by_key((0..self.contexts.len()).collect());
@@ -223,8 +222,8 @@ impl Decide {
         self.demand.launch(n, ready + 1);
     }
 
-    /// Stores what an element of this array alone would compute too often. Stencils of stencils
-    /// grow by a factor at each level, so this is asked before a context needs them.
+    /// Stores what an element of this array alone would compute too often. Stencils of stencils grow by a factor at
+    /// each level, so this is decided before a context needs them.
     fn alone(&mut self, array: NodeId) {
         while self.demand.joins_places(array) && !self.demand.is_exceeded(array) {
             let places = self.demand.places(&[array]);
@@ -254,7 +253,7 @@ impl Decide {
         ready
     }
 
-    /// Adds arrays to a context, which changes by it.
+    /// Adds arrays to a context, which then counts as changed.
     fn add(&mut self, key: Key, roots: Vec<NodeId>) {
         let of = self.contexts.entry(key);
         self.changed.push(of.index());
@@ -300,8 +299,8 @@ impl Decide {
         })
     }
 
-    /// Whether storing an array that several contexts compute once each makes them compute less. If the
-    /// array lacks a launch of the one that reads it, what it is computed from is computed twice instead.
+    /// Whether storing an array that several contexts compute once each makes them compute less. If the reader of the
+    /// array needs it a launch earlier, what the array is computed from is computed twice instead.
     fn gains(&mut self, x: NodeId) -> bool {
         let numbers = self.of_array.get(&x).into_iter().flatten();
         let contexts: Vec<Context> = numbers.map(|i| self.contexts[*i].clone()).collect();
@@ -314,7 +313,7 @@ impl Decide {
         }
         let mut gain = -self.demand.cost(x);
         for c in contexts {
-            // what reduces the array itself reads it then
+            // a reduction of the array itself will read it
             let others: Vec<NodeId> = c.roots.iter().copied().filter(|root| *root != x).collect();
             gain += self.demand.cost_until(&c.roots, None) - self.demand.cost_until(&others, Some(x));
         }
@@ -340,10 +339,9 @@ impl Decide {
         }
     }
 
-    /// Returns an array that costs more to compute again than to store. Of several it is the one
-    /// with which the roots cost least, because others may be expensive only because of it. `more`
-    /// says how often an element is computed beyond the first time. If `is_full`, every array that
-    /// is computed again is taken for too expensive.
+    /// Returns an array that costs more to compute again than to store. Of several, it is the one whose storing makes
+    /// the roots cheapest, because others may be expensive only because of it. `more` says how often an element is
+    /// computed beyond the first time. If `is_full`, every array that is computed again counts as too expensive.
     fn worst(
         &mut self,
         (roots, places): (&[NodeId], &Places),
@@ -362,7 +360,7 @@ impl Decide {
         if again.is_empty() {
             return None;
         }
-        // what is computed again only for arrays that are computed again as often is not stored for them
+        // if an array is computed again only for arrays that are computed again as often, it is not stored for these
         let of = |x: &NodeId| again.get(x).copied().unwrap_or(0.0);
         let wanted: HashSet<NodeId> =
             self.demand.reads(places).filter(|(reader, x)| of(reader) < of(x)).map(|(_, x)| x).collect();
@@ -387,8 +385,7 @@ impl Decide {
         found.into_iter().map(left).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, x)| x)
     }
 
-    /// Stores an array. It becomes a context of its own, and the contexts that computed its
-    /// elements read them now.
+    /// Stores an array. It becomes a context of its own, and the contexts that computed its elements now read them.
     fn store(&mut self, array: NodeId) {
         let ready = self.demand.store(array);
         let of = self.of_array.remove(&array).unwrap_or_default();

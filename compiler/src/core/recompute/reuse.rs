@@ -1,4 +1,4 @@
-//! How often an element is computed that is needed at several places.
+//! How often an element that is needed at several places is computed.
 
 use super::demand::Index;
 use crate::core::linear::{Linear, Terms};
@@ -7,21 +7,21 @@ use crate::scalar::BinaryOp;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
-/// The elements that a GPU's thread computes side by side along the only axis of a vector, and along
-/// each of the last two axes of other arrays. They share what they need.
+/// The number of elements that a GPU's thread computes side by side along the only axis of a vector, and along each
+/// of the last two axes of other arrays. They share what they need.
 const OF_VECTOR: f64 = 8.0;
 const OF_AXIS: f64 = 4.0;
 
-/// The most iterations of a loop inside of an element that becomes straight code.
+/// The maximum number of iterations of a loop inside of an element that is unrolled.
 pub const UNROLLED: i64 = 16;
-/// How often an element is computed again by an unknown number of iterations. An elementary function
-/// is stored by it; a division is not, because loads hide it.
+/// How often an element counts as computed again if the number of iterations is unknown. It makes an elementary
+/// function be stored, but not a division, because loads hide that.
 pub const REPEATED: f64 = 5.0;
 /// The same for an operand of a matrix product, whose tiles share elements.
 pub const OF_PRODUCT: f64 = 4.0;
 
-/// Returns how often an element is computed again that is read in loops with these many iterations
-/// more than the element has indices; `None` stands for an unknown number.
+/// Returns how often an element is computed again if the loops around its read with these numbers of iterations are
+/// not among the element's indices; `None` stands for an unknown number.
 pub fn repeated(loops: impl Iterator<Item = Option<i64>>) -> f64 {
     let short = |times: Option<i64>| match times {
         Some(n) if n <= UNROLLED => (n - 1).max(0) as f64 / OF_VECTOR,
@@ -33,7 +33,7 @@ pub fn repeated(loops: impl Iterator<Item = Option<i64>>) -> f64 {
 /// The linear forms of indices that were asked for, without their clamps.
 #[derive(Default)]
 pub struct Forms {
-    /// The number of the terms of an index, and its constant.
+    /// The number of an index's terms, and its constant.
     of: HashMap<NodeId, (u32, i64)>,
     /// The number of each sum of terms. Indices with the same number are at constant distances.
     terms: HashMap<Terms, u32>,
@@ -52,10 +52,10 @@ impl Forms {
     }
 }
 
-/// Returns how often an element of an array is computed that is needed at these places, relative to
-/// once. A thread that computes a square of 4 by 4 elements (8 elements of a vector) computes the
-/// square and its halo once, if the places are at constant distances from each other. Places at
-/// other distances, such as those of a gather, share nothing.
+/// Returns how often an element of an array that is needed at these places is computed, relative to once. A thread
+/// that computes a square of 4 by 4 elements (8 elements of a vector) computes the square and its halo once, if the
+/// places are at constant distances from each other. Places at other distances, such as those of a gather, share
+/// nothing.
 pub fn factor<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p Index> + Clone) -> f64 {
     let mut others = places.clone();
     let (Some(place), has_others) = (others.next(), others.next().is_some()) else { return 0.0 };
@@ -70,7 +70,7 @@ pub fn factor<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p
         }
         (terms, distances)
     };
-    // places at constant distances, which mostly are all
+    // the places at constant distances from the first one, which are mostly all
     let (first, mut one) = (form(place).0, Neighbours::default());
     let mut near: IndexMap<[u32; MAX_RANK], Neighbours, FxBuildHasher> = IndexMap::default();
     for place in places {
@@ -89,15 +89,14 @@ pub fn is_around<'p>(g: &Graph, own: &[NodeId], mut places: impl Iterator<Item =
     places.all(|place| place.iter().zip(own).all(is_near))
 }
 
-/// How much work of an element may be done again, relative to what every value once takes: halos
-/// are computed again on purpose, but for what lies anywhere there is no reason (the law of work).
+/// Returns how much work of an element may be done again, relative to computing every value once. Halos are computed
+/// again on purpose; for elements at other places there is no reason to allow it (the law of work).
 pub fn most_again<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p Index> + Clone) -> f64 {
     let is_halo = factor(g, forms, places.clone()) < places.count() as f64;
     if is_halo { 4.0 } else { 2.0 }
 }
 
-/// Returns an index without the clamps by which it stays inside of an array: in the interior they
-/// change nothing.
+/// Returns an index without the clamps that keep it inside of an array: in the interior they change nothing.
 fn unclamped(g: &Graph, index: NodeId) -> Linear {
     if let Op::Binary(BinaryOp::Max | BinaryOp::Min, a, b) = *g.op(index) {
         match (g.is_closed(a), g.is_closed(b)) {
@@ -120,7 +119,7 @@ fn unclamped(g: &Graph, index: NodeId) -> Linear {
 #[derive(Default)]
 struct Neighbours {
     count: usize,
-    /// The least and the greatest distance along each axis.
+    /// The minimum and the maximum distance along each axis.
     first: [i64; MAX_RANK],
     last: [i64; MAX_RANK],
 }
@@ -137,7 +136,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns how often an element is computed that is needed at these places, of so many axes.
+    /// Returns how often an element that is needed at these places, of arrays of this rank, is computed.
     fn together(&self, rank: usize) -> f64 {
         let mut together = 1.0;
         for axis in 0..rank {
@@ -145,7 +144,7 @@ impl Neighbours {
             together *= match rank - axis {
                 1 if rank == 1 => (OF_VECTOR + halo) / OF_VECTOR,
                 1 | 2 => (OF_AXIS + halo) / OF_AXIS,
-                // planes are computed one after the other
+                // planes are computed one after the other, so they share nothing
                 _ => 1.0 + halo,
             };
         }

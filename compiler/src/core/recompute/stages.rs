@@ -1,16 +1,16 @@
-//! Stages of chains of stencils: matrices that one launch computes on the way to others, in a cache or in shared memory
-//! (`schedule/alternatives/stencil_chain.rs`). Storing them costs no round trip through memory, so they are stored as soon as
-//! computing them again costs more than reading them from near by. The schedule computes them again where a target has no
-//! cheaper way.
+//! Stages of chains of stencils: matrices that one launch computes on the way to others, in a cache or in shared
+//! memory (`schedule/alternatives/stencil_chain.rs`). Storing them takes no round trip through memory, so they are
+//! stored as soon as computing them again costs more than reading them from there. If a target has no cheaper way,
+//! the schedule computes them again.
 
 use super::Decide;
 use crate::core::NodeId;
 
-/// The number of operations that take as long as storing an element near by and reading it.
+/// The number of operations that take as long as storing an element in a cache or in shared memory and reading it.
 const NEAR: f64 = 8.0;
 
 impl Decide {
-    /// Returns an array that a context is to have from a stage before it.
+    /// Returns an array that becomes a stage before this context.
     pub(super) fn stage(&mut self, i: usize) -> Option<NodeId> {
         let ((extents, is_reduced, _), context) = self.contexts.get_index(i)?;
         if !self.may_have_stages || *is_reduced || extents.len() != 2 {
@@ -38,7 +38,7 @@ impl Decide {
             }
             let more = self.demand.reuse_of(x, &context.places) - 1.0;
             let again = more * self.demand.cost_within(x, &context.places);
-            // the stage nearest to the context comes first: those before it are then seen from there
+            // the stage nearest to the context comes first: earlier stages are then found from that one
             if again > NEAR && found.is_none_or(|f| again > f.0) {
                 found = Some((again, x));
             }

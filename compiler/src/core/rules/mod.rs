@@ -6,10 +6,10 @@
 //! add_minus_zero: FLOATS, (Add x minus_zero) => x;
 //! ```
 //!
-//! A rule has a name, the types that it applies to, a pattern to find, and a replacement. The
-//! replacement has the same bits for all operands, NaN payloads aside (semantics 2.4), and leaves
-//! no new error record; where a rule drops an operand, `apply` asks whether that would lose a record. The operands are named x, y and z; c is a constant. The rules of an
-//! operator are tried in order, and the first match is taken.
+//! A rule has a name, the types to which it applies, a pattern to find, and a replacement. The replacement has the
+//! same bits for all operands, NaN payloads aside (semantics 2.4), and leaves no new error record; if a rule drops an
+//! operand, `apply` checks whether that would lose a record. The operands are named x, y and z; c is a constant. The
+//! rules of an operator are tried in order, and the first match is taken.
 //!
 //! Constants are folded before any rule by the evaluation that defines the operators, and sums of
 //! i64 take a normal form (`core/linear.rs`).
@@ -82,7 +82,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Returns the replacement of an operation by the first rule that matches and drops no operand that may leave an
-/// error record. Its operands are already simplified, and not all of them are constants. `simplify` makes the new
+/// error record. The operands are already simplified, and not all of them are constants. `simplify` makes the new
 /// nodes.
 pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
     let rules = of(op);

@@ -93,7 +93,7 @@ impl Found {
     }
 
     /// Returns the operands of an operation that its replacement does not have. The arm of a selection that is not
-    /// taken is none of them: it leaves no error record.
+    /// taken is not among them, because it leaves no error record.
     pub fn dropped(&self, op: &Op, to: &Pattern) -> impl Iterator<Item = NodeId> {
         let arms = if let Op::Select(_, a, b) = *op { [a, b].map(Some) } else { [None; 2] };
         let is_dropped =

@@ -1,8 +1,8 @@
 //! Asynchronous copies.
 //!
-//! A copy may write its bytes at any time until it has been waited for. So they are written twice: where it
-//! begins, without a value, so that a read before the wait is one of unwritten memory; and where it has
-//! been waited for, so that an unordered read in between is a race.
+//! A copy may write its bytes at any time until it has been waited for. So they are written twice: where the copy
+//! begins, without a value, so that a read before the wait is a read of unwritten memory; and where it has been
+//! waited for, so that an unordered read in between is a race.
 
 use super::copies::Begun;
 use super::fault::Check;
@@ -10,7 +10,7 @@ use super::machine::{Machine, Who};
 use crate::kernel::Mem;
 
 impl<'k> Machine<'k, '_> {
-    /// Begins a copy of so many bytes to an index of a memory, from an index of another one.
+    /// Begins a copy of `bytes` bytes to an index of a memory, from an index of another one.
     pub(super) fn copy(
         &mut self,
         who: Who<'k>,
@@ -39,7 +39,7 @@ impl<'k> Machine<'k, '_> {
         self.copies.entry(thread).or_default().group();
     }
 
-    /// Waits for all groups but so many of the last ones.
+    /// Waits for all groups except the last `but`.
     pub(super) fn copy_wait(&mut self, thread: u32, but: u32) -> Check<()> {
         let done = self.copies.entry(thread).or_default().wait(but);
         done.into_iter().try_for_each(|c| {

@@ -19,8 +19,8 @@ pub(super) struct Access<'k> {
     pub through: Target,
 }
 
-/// The accesses of an element by lanes of one warp that differ in the lane alone: most elements of shared memory are
-/// read by whole warps.
+/// The accesses of an element by several lanes of one warp, at one statement and epoch: most elements of shared
+/// memory are read by whole warps.
 struct Group<'k> {
     /// The access of the warp's first thread, which may not be one of the lanes.
     first: Access<'k>,
@@ -51,7 +51,7 @@ impl<'k> Group<'k> {
     }
 }
 
-/// Accesses of an element of which none has seen another, the last one of each thread.
+/// The last access of an element by each thread, as long as no other thread has seen it.
 #[derive(Default)]
 struct Groups<'k>(Vec<Group<'k>>);
 
@@ -73,7 +73,8 @@ impl<'k> Groups<'k> {
         }
     }
 
-    /// Replaces the accesses by one that has seen them all, if they are of one warp. Returns whether it has.
+    /// Replaces the accesses by a new one that has seen them all, if they are of one warp. Returns whether that is
+    /// so.
     fn replace(&mut self, clocks: &Clocks, new: Access<'k>) -> bool {
         match &mut self.0[..] {
             [old] if old.unseen(clocks, new.epoch.thread) == 0 => *old = Group::of(new),
@@ -82,9 +83,9 @@ impl<'k> Groups<'k> {
         true
     }
 
-    /// Returns the access of the lowest thread that this thread has not seen.
+    /// Returns the access of the lowest thread among those that this thread has not seen.
     fn first_unseen(&self, clocks: &Clocks, thread: u32) -> Option<Access<'k>> {
-        // the last one of a thread stands behind its earlier ones
+        // the last access of a thread stands behind its earlier ones
         let unseen = self.0.iter().rev().filter_map(|g| match g.unseen(clocks, thread) {
             0 => None,
             lanes => Some(g.access(lanes.trailing_zeros() as usize)),
@@ -150,7 +151,8 @@ impl<'k> Cell<'k> {
         racing.map(|r| (r, false))
     }
 
-    /// Records that a value is joined. Returns the access that races with it, if any, and whether that is a write.
+    /// Records that a value is joined to the element. Returns the access that races with it, if any, and whether that
+    /// is a write.
     pub fn update(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
         let thread = new.epoch.thread;
         if let Some(write) = self.unseen_write(clocks, thread) {

@@ -10,8 +10,8 @@ use crate::kernel::WARP;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// For each thread of the grid the last epoch that has been seen, grouped by block, in ascending
-/// order. A block without an entry has not been seen at all.
+/// For each thread of the grid, the last epoch that has been seen, grouped by block, in ascending order. A block
+/// without an entry has not been seen at all.
 #[derive(Clone, Default)]
 pub(super) struct Clock(Vec<(u32, Rc<[u32]>)>);
 
@@ -83,8 +83,8 @@ impl Clocks {
         self.seen[thread as usize].of(block).is_some_and(|steps| steps[place] >= e.step)
     }
 
-    /// Returns those of some lanes of a warp, whose first thread is `warp`, of which the thread has not seen an
-    /// epoch.
+    /// Returns those of some lanes of a warp, whose first thread is `warp`, of which the thread has not seen the
+    /// current epoch.
     pub fn unseen(&self, thread: u32, warp: u32, lanes: u32, step: u32) -> u32 {
         let own = if thread / WARP * WARP == warp { 1 << (thread % WARP) } else { 0 };
         let others = lanes & !own;

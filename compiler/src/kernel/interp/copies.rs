@@ -25,12 +25,12 @@ impl<'k> Copies<'k> {
         self.last.push(copy);
     }
 
-    /// Makes a group of those since the last group.
+    /// Makes a group of the copies since the last group.
     pub fn group(&mut self) {
         self.groups.push(std::mem::take(&mut self.last));
     }
 
-    /// Takes out the copies of all groups but so many of the last ones.
+    /// Takes out the copies of all groups except the last `but`.
     pub fn wait(&mut self, but: u32) -> Vec<Begun<'k>> {
         let done = self.groups.len().saturating_sub(but as usize);
         self.groups.drain(..done).flatten().collect()

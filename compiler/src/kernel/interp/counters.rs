@@ -7,8 +7,8 @@ use super::warp::Warp;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 
 impl<'k> Machine<'k, '_> {
-    /// Counts one lane after the other. As on a device, each lane reads its element before the first lane of those at
-    /// one element writes what all of them have counted.
+    /// Lets the lanes count, one after the other. As on a device, all lanes that count at one element read it before
+    /// the first of them writes what all have counted.
     pub(super) fn count(
         &mut self,
         w: &mut Warp<'k>,

@@ -8,8 +8,9 @@ use super::warp::Warp;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{Lit, Ty};
 
-/// Returns the values of an expression as a reference: a register's where they are, since copying the values of lanes
-/// took a quarter of the simulation's time, or else in `$room`, a variable without a value.
+/// Returns the values of an expression as a reference. A register's values are used where they are, because copying
+/// the values of lanes took a quarter of the simulation's time; other values are computed into `$room`, a variable
+/// without a value.
 macro_rules! operand {
     ($m:ident, $room:ident, $w:ident, $e:expr, $mask:ident, $at:ident) => {
         match $e {
@@ -32,7 +33,7 @@ impl<'k> Machine<'k, '_> {
         Ok(out)
     }
 
-    /// Does the same as [`Machine::eval`], into a place of the caller.
+    /// Does the same as [`Machine::eval`], but into a place that the caller provides.
     pub fn eval_to(
         &mut self,
         out: &mut Lanes,
@@ -93,7 +94,7 @@ impl<'k> Machine<'k, '_> {
                 operators::cast(out, *to, a, mask);
             }
             Expr::Place(g) => {
-                // a warp's threads are of one block
+                // the threads of a warp belong to one block
                 let first = self.thread(w.thread(0));
                 out.splat(Lit::i32(match g {
                     Gpu::Thread => first.thread,
@@ -125,7 +126,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Each lane gets the value of the lane `from` it; all lanes take part.
+    /// Gives each lane the value of lane `from` it; all lanes take part.
     fn shuffled(
         &mut self,
         out: &mut Lanes,
@@ -141,7 +142,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Replaces the indices of the lanes of `mask` by the elements there.
+    /// Replaces the indices in the lanes of `mask` by the elements at these indices.
     fn gather(&mut self, out: &mut Lanes, w: &Warp<'k>, m: Mem, mask: u32, at: &'k Stmt) -> Check<()> {
         if let Mem::Local(array) = m {
             for l in lanes(mask) {
@@ -157,8 +158,8 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Replaces the indices of those lanes of `mask` whose elements are of an array that the kernel only reads and are
-    /// without fault, which most reads are, by the elements. Returns the other lanes.
+    /// Replaces indices by elements in those lanes of `mask` that access without fault an array which the kernel only
+    /// reads, as most reads do. Returns the other lanes.
     fn read_only(&self, out: &mut Lanes, m: Mem, mask: u32) -> impl Iterator<Item = usize> + use<> {
         let mut left = mask;
         if let Mem::Array(i) = m

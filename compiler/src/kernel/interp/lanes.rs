@@ -71,7 +71,7 @@ impl Lanes {
 pub(super) fn packed(values: &[Lanes]) -> Bits {
     let tf32 = |bits: u64| match f32::from_bits(bits as u32).is_nan() {
         true => 0x7fff_ffff,
-        // the carry may go into the exponent, up to infinity
+        // the rounding may carry into the exponent, up to infinity
         false => (bits + 0x1000) & !0x1fff,
     };
     match values {

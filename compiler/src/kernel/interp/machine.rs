@@ -29,12 +29,12 @@ pub(super) struct Machine<'k, 'm> {
     pub clocks: Clocks,
     /// The last accesses of each element, by allocation; empty if the kernel cannot write there.
     cells: Vec<Vec<Cell<'k>>>,
-    /// The clocks that arrivals at each counter were released into.
+    /// For each counter, the clock into which arrivals at it were released.
     arrivals: Vec<Clock>,
     pub records: Vec<u64>,
     /// The first allocation of the shared memory of each block that has begun and not ended.
     shared: HashMap<u32, Id>,
-    /// Those of blocks that have ended, which the next block reuses.
+    /// The first allocations of blocks that have ended, which the next blocks use again.
     ended: Vec<Id>,
     /// The asynchronous copies of each thread.
     pub copies: HashMap<u32, Copies<'k>>,
@@ -96,7 +96,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         first
     }
 
-    /// Ends a block. Its shared memory may be accessed by others only before.
+    /// Ends a block. Other blocks may access its shared memory only before that.
     pub fn end(&mut self, block: u32) -> Check<()> {
         let Some(first) = self.shared.remove(&block).filter(|_| !self.k.shared.is_empty()) else {
             return Ok(());
@@ -263,7 +263,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         }
     }
 
-    /// Returns an element of a thread's local array, which was found to be `element`.
+    /// Returns an element of a thread's local array, of which `element` is what was found there.
     pub fn load_local(
         &mut self,
         who: Who<'k>,

@@ -90,7 +90,7 @@ struct Block<'k> {
     waits: bool,
 }
 
-/// What becomes of a block of which no warp can run.
+/// What happens to a block none of whose warps can run.
 enum Met {
     Ended,
     /// All warps waited at a barrier of the block, and go on.
@@ -117,7 +117,7 @@ impl<'k> Block<'k> {
         self.warps.iter_mut().for_each(|w| w.state = State::Running);
     }
 
-    /// Is called when no warp can run.
+    /// Is called when none of the block's warps can run.
     fn meet(&mut self, m: &mut Machine<'k, '_>) -> Check<Met> {
         let Some((waiting, barrier)) = self.warps.iter().find_map(|w| Some((w, w.barrier()?))) else {
             m.end(self.number)?;

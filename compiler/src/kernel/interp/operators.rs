@@ -1,5 +1,6 @@
-//! Operators on the values of all lanes. Those of indices, conditions and f32 are dispatched once for the warp: in
-//! each lane that took half of the simulation's time. They compute inactive lanes, too, whose values are meaningless.
+//! Operators on the values of all lanes. Those on indices, conditions and f32 are dispatched once for the warp: one
+//! dispatch for each lane took half of the simulation's time. They compute inactive lanes, too, whose values are
+//! meaningless.
 
 use super::lanes::{Bits, Lanes, lanes};
 use crate::kernel::WARP;
@@ -121,7 +122,8 @@ pub(super) fn select(out: &mut Lanes, c: &Lanes, a: &Lanes, b: &Lanes) {
     out.ty = a.ty;
 }
 
-/// Returns the element of a word that has this number, or the only one; of f32, rounded to tf32 by its high bits.
+/// Returns the element of a word that has this number, or the only one. An f32 is rounded to tf32 by dropping its low
+/// bits.
 pub(super) fn element(ty: Ty, word: u64, number: usize) -> f32 {
     let bits = if ty.size() == 2 { word >> (16 * (number % 2)) & 0xffff } else { word & !0x1fff };
     eval_cast(Ty::F32, Lit { ty, bits }).as_f32()

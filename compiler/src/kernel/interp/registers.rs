@@ -6,13 +6,14 @@ use crate::scalar::Ty;
 use std::cell::RefCell;
 
 thread_local! {
-    /// Room that earlier values had: most launches of tests are short, and allocation took a third of their time.
+    /// Buffers of earlier values, which are used again: most launches of tests are short, and allocation took a third
+    /// of their time.
     #[allow(clippy::vec_box, reason = "a room moves between registers without a copy")]
     static ROOMS: RefCell<Vec<Box<Lanes>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The values of a warp's registers. A kernel with long branches has thousands, of which a warp writes few: a
-/// register gets room when it is first written.
+/// The values of a warp's registers. A kernel with long branches has thousands of registers, of which a warp writes
+/// few: a register gets a buffer when it is first written.
 pub(super) struct Registers<'k> {
     k: &'k Kernel,
     values: Vec<Option<Box<Lanes>>>,
@@ -48,7 +49,7 @@ impl<'k> Registers<'k> {
         }
     }
 
-    /// Sets the lanes of `mask` to a value in [`room`], without a copy if these are all.
+    /// Sets the lanes of `mask` to a value in a buffer of [`room`], without a copy if these are all lanes.
     pub fn put(&mut self, r: Reg, value: Box<Lanes>, mask: u32) {
         let unused = if mask == u32::MAX {
             self.values[r.0 as usize].replace(value)
@@ -64,12 +65,12 @@ impl<'k> Registers<'k> {
 
 impl Drop for Registers<'_> {
     fn drop(&mut self) {
-        // a thread that ends keeps none
+        // a thread that is ending keeps no buffers
         let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().extend(self.values.drain(..).flatten()));
     }
 }
 
-/// Returns room for the values of lanes, whatever they were.
+/// Returns a buffer for the values of lanes, whose old values have no meaning.
 pub(super) fn room() -> Box<Lanes> {
     let known = ROOMS.try_with(|rooms| rooms.borrow_mut().pop()).ok().flatten();
     known.unwrap_or_else(|| Box::new(Lanes::none(Ty::Bool)))

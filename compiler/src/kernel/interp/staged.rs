@@ -1,9 +1,9 @@
 //! The products of a warpgroup, whose matrices lie in shared memory.
 //!
-//! The hardware may read a matrix at any time between the statement that begins a product and the wait for it. So each is
-//! read twice: where the product begins, so that what is not there yet is a fault, and where it has been waited for, so
-//! that what another thread writes in between is a race. The sums get their values at the wait. A warp has 16 of the 64
-//! rows, and all columns, so that it needs no other warp.
+//! The hardware may read a matrix at any time between the statement that begins a product and the wait for it. So
+//! each matrix is read twice: where the product begins, so that a value that is not there yet is a fault, and where
+//! it has been waited for, so that a write of another thread in between is a race. The sums get their values at the
+//! wait. A warp has 16 of the 64 rows, and all columns, so that it needs no other warp.
 
 use super::fault::{Check, FaultKind};
 use super::machine::Machine;
@@ -13,12 +13,12 @@ use crate::kernel::{Expr, Mem, Reg, Stmt, WARP, WARPGROUP};
 use crate::scalar::Ty;
 use std::array;
 
-/// Words of a line, and of a piece.
+/// The number of words of a line, and of a piece.
 const LINE: usize = 32;
 const PIECE: usize = 4;
-/// Words of 8 lines, whose pieces are permuted alike.
+/// The number of words of 8 lines, after which the permutation of pieces repeats.
 const LINES: i64 = 8 * LINE as i64;
-/// Rows of a warp.
+/// The number of rows of a warp.
 const ROWS: usize = 16;
 
 impl<'k> Machine<'k, '_> {
@@ -45,7 +45,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Waits for all products but so many of the last ones.
+    /// Waits for all products except the last `but`.
     pub(super) fn wait_for_products(
         &mut self,
         w: &mut Warp<'k>,
@@ -76,7 +76,7 @@ impl<'k> Machine<'k, '_> {
         ])
     }
 
-    /// Reads so many lines of a matrix, from its line `first` on.
+    /// Reads `count` lines of a matrix, from its line `first` on.
     fn lines(
         &mut self,
         w: &Warp<'k>,

@@ -279,7 +279,7 @@ impl<'k> Machine<'k, '_> {
             Stmt::Local(array) => w.locals[*array as usize].iter_mut().for_each(|element| {
                 lanes(mask).for_each(|l| element[l] = None);
             }),
-            // a hint changes nothing
+            // a prefetch is only a hint, and changes nothing
             Stmt::Prefetch { .. } => {}
             Stmt::For(..) => {
                 unreachable!("verified: {s:?} is the CPU's")

@@ -1,5 +1,5 @@
-//! The code of a strip of elements. What a lane computes in one loop over the lanes and needs in another one lies in
-//! a local array.
+//! The code of a strip of elements. A value that a lane computes in one loop over the lanes and needs in another one
+//! lies in a local array.
 
 use super::parts::{Part, Parts};
 use crate::kernel::clone_body::Renaming;
@@ -7,10 +7,10 @@ use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The lanes of a strip: two vectors of the widest kind of 32 bits.
+/// The number of lanes of a strip: two of the widest vectors of 32-bit elements.
 pub const LANES: i64 = 32;
 
-/// What writes the code of a strip.
+/// Writes the code of a strip.
 pub struct Strip<'a> {
     k: &'a mut Kernel,
     parts: &'a Parts,
@@ -61,7 +61,7 @@ impl Strip<'_> {
         }
     }
 
-    /// Returns the loop over the lanes of straight code.
+    /// Returns a loop over the lanes around straight-line code.
     fn lanes(&mut self, body: &[Stmt]) -> Stmt {
         let (q, at, mut out) = self.counter();
         let renaming = self.lane(at, body, &[], Some(q), &mut out);
@@ -74,7 +74,7 @@ impl Strip<'_> {
 
     /// Adds a loop that each element leaves by itself.
     fn masked(&mut self, condition: &Expr, body: &[Stmt], out: &mut Vec<Stmt>) {
-        // a condition that is a variable is false in the lanes that have ended
+        // if the condition is a variable, it is false in the lanes that have left the loop
         let own = match condition {
             Expr::Reg(r) => self.arrays.get(r).map(|m| (*r, *m)),
             _ => None,
@@ -123,14 +123,15 @@ impl Strip<'_> {
         }
     }
 
-    /// Returns the number of a lane, and the element's.
+    /// Returns the number of a lane, the number of its element, and the statements that define it.
     fn counter(&mut self) -> (Reg, Expr, Vec<Stmt>) {
         let q = self.k.reg("q", Ty::I64);
         (q, Expr::Reg(self.at).plus(Expr::Reg(q)), Vec::new())
     }
 
-    /// Emits what statements and expressions of a lane need: the number `at` of the element, what follows from it,
-    /// and, of lane `q`, what other loops over the lanes have left in arrays. Returns the registers in their places.
+    /// Emits what statements and expressions of a lane need: the number `at` of the element, values that depend on
+    /// it, and the values that other loops over the lanes have left in arrays for lane `q`. Returns the registers
+    /// that replace others.
     fn lane(
         &mut self,
         at: Expr,
@@ -177,7 +178,7 @@ impl Strip<'_> {
         renaming
     }
 
-    /// Returns the registers with arrays that a loop over the lanes sets, with those in their places.
+    /// Returns the registers with arrays that a loop over the lanes sets, each with the one that replaces it.
     fn assigned(&self, body: &[Stmt], renaming: &Renaming) -> Vec<(Reg, Reg)> {
         let of = Registers::of(body);
         let set: HashSet<Reg> = of.assigned.iter().chain(&of.defined).copied().collect();
@@ -207,8 +208,8 @@ impl Strip<'_> {
     }
 }
 
-/// The records of a loop that each element leaves by itself: an array says in which lanes a record's condition has
-/// held, and they are left behind the loop. Each record's array, site and element.
+/// The records of a loop that each element leaves by itself. An array says in which lanes a record's condition has
+/// held, and the records are left after the loop. For each record: the array, the site and the element.
 struct Records {
     list: Vec<(Mem, u32, Expr)>,
 }
@@ -224,7 +225,7 @@ impl Records {
         Records { list }
     }
 
-    /// Returns the loop's body for lane `q`, which neither reads nor leaves a record if it is not `on`.
+    /// Returns the loop's body for lane `q`. If `on` is false, the lane reads nothing and leaves no record.
     fn masked(&self, body: &[Stmt], q: Reg, on: Reg) -> Vec<Stmt> {
         let mut arrays = self.list.iter().map(|(m, ..)| *m);
         let mut out = body.to_vec();
@@ -242,7 +243,7 @@ impl Records {
     }
 }
 
-/// Makes an expression read only if a register is set.
+/// Makes an expression read its loads only if a register is set.
 fn read_if(e: &mut Expr, on: Reg) {
     e.children_mut(|child| read_if(child, on));
     let on = Expr::Reg(on);
@@ -256,17 +257,18 @@ fn read_if(e: &mut Expr, on: Reg) {
     }
 }
 
-/// A condition as a number.
+/// Returns a condition as a number.
 fn bit(e: Expr) -> Expr {
     Expr::Cast(Ty::U32, Box::new(e))
 }
 
-/// Whether a lane's number in an array is not 0.
+/// Returns the condition that a lane's number in an array is not 0.
 fn is_set(m: Mem, q: Reg) -> Expr {
     Expr::binary(BinaryOp::Ne, Expr::load(m, Expr::Reg(q)), Expr::Lit(Lit::u32(0)))
 }
 
-/// The type of a register in a local array: conditions are as wide as most numbers, so that vectors need not be cut.
+/// Returns the type in which a local array stores a register. Conditions are as wide as most numbers, so that vectors
+/// need not be converted to narrower ones.
 fn memory(ty: Ty) -> Ty {
     if ty == Ty::Bool { Ty::U32 } else { ty }
 }
@@ -306,12 +308,12 @@ impl Registers {
     }
 }
 
-/// What finds the registers that several loops over the lanes need.
+/// Finds the registers that several loops over the lanes need.
 struct Crossing<'a> {
     parts: &'a Parts,
     /// The number of loops so far.
     loops: usize,
-    /// The loop that defines a register.
+    /// For each register the loop that defines it.
     home: HashMap<Reg, usize>,
     found: Vec<Reg>,
 }

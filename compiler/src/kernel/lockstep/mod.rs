@@ -1,7 +1,7 @@
-//! Elements with loops of their own go through them in lockstep: the lanes of a strip, 32 neighbouring elements, take
-//! each step together, so that the loop over the lanes is the innermost one and becomes vectors. A loop that all
-//! elements leave after as many steps goes around the lanes. A loop that each element leaves by itself goes on until
-//! no lane needs it, and a lane that has left it keeps its values.
+//! Elements with loops of their own go through them in lockstep: the lanes of a strip, which are 32 neighbouring
+//! elements, take each step together, so that the loop over the lanes is the innermost one and is vectorised. If all
+//! elements make the same number of steps, the loop goes around the lanes. If each element leaves the loop by itself,
+//! the loop goes on until no lane needs it, and a lane that has left it keeps its values.
 //!
 //! ```text
 //! for %i { var %x = a[%i]  while lt(%x, 4f32) { %x = mul(%x, %x) }  out[%i] = %x }
@@ -13,16 +13,15 @@
 //! for %q to 32 { out[add(%at, %q)] = x[%q] }
 //! ```
 //!
-//! Elements that are reduced are joined with their columns of a tile, in a local array, where each has a place of
-//! its own.
+//! Elements that are reduced are joined to their columns of a tile, in a local array in which each has its own place.
 //!
-//! Such a loop may read anywhere, as a search does: a lane that has left it reads nothing. Whether a step leaves a
-//! record is kept for each lane, and left behind the loop.
+//! A loop that each element leaves by itself may read at any place, as a search does: a lane that has left it reads
+//! nothing. Whether a step leaves a record is kept for each lane, and the record is left after the loop.
 //!
-//! CPUs only. The elements behind the last whole strip keep the loop as it was. Loops stay as they are where vectors
-//! would not pay: their steps divide integers by other numbers than powers of two or have branches, or, where all
-//! elements make as many steps, leave records that depend on the element, or read what does not lie side by side for
-//! neighbours.
+//! This is for CPUs only. The elements after the last whole strip keep the original loop. Loops stay as they are
+//! where vectors would not pay: if their steps divide integers by numbers other than powers of two or have branches;
+//! or if all elements make the same number of steps, and these leave records that depend on the element, or read
+//! places that are not neighbours for neighbouring elements.
 
 mod emit;
 mod parts;
@@ -34,7 +33,7 @@ use crate::scalar::{BinaryOp, Ty};
 use emit::{LANES, Strip};
 use parts::Parts;
 
-/// Longer bodies stay as they are, because they are written twice.
+/// The maximum number of operations of a body. Longer ones stay as they are, because bodies are written twice.
 const LONGEST: usize = 16384;
 
 /// Runs the pass on `main`.
@@ -68,7 +67,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>, variables: &[bool]) {
     }
 }
 
-/// Returns the loop over whole strips, and the loop over the elements behind them.
+/// Returns the loop over whole strips, and the loop over the elements after them.
 fn strips(k: &mut Kernel, parts: &Parts, lo: &Expr, hi: &Expr, body: &[Stmt]) -> Vec<Stmt> {
     let at = k.reg("at", Ty::I64);
     let next = Expr::Reg(at).plus(Expr::int(LANES));

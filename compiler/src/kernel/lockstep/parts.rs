@@ -1,5 +1,5 @@
-//! The parts of an element's code: what is the same for all elements, what each computes by itself, and loops around
-//! these.
+//! The parts of an element's code: what is the same for all elements, what each computes by itself, and the loops
+//! around these.
 
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::BinaryOp;
@@ -13,12 +13,12 @@ pub enum Part {
     Same(Stmt),
     /// A record whose condition is the same for all elements: the first lane leaves it.
     Record(Stmt),
-    /// Straight code of each element.
+    /// Straight-line code of each element.
     Each(Vec<Stmt>),
     /// A loop or a branch that is the same for all elements, and the parts of its blocks.
     Around(Stmt, [Vec<Part>; 2]),
-    /// A loop that each element leaves by itself: its condition, and its straight body, which may read at any places
-    /// and leave records of the element.
+    /// A loop that each element leaves by itself: its condition, and its straight-line body, which may read at any
+    /// place and leave records of the element.
     While(Expr, Vec<Stmt>),
 }
 
@@ -27,14 +27,14 @@ pub struct Parts {
     /// The number of the element.
     pub counter: Reg,
     pub all: Vec<Part>,
-    /// The values of registers that are the counter plus what is the same for all elements.
+    /// The values of registers that are the counter plus a value that is the same for all elements.
     pub affine: IndexMap<Reg, Expr>,
     /// The registers that depend on the element.
     pub varying: HashSet<Reg>,
 }
 
 impl Parts {
-    /// Returns the parts of a loop's body, if its loops can go through their steps in lockstep, and gain from it.
+    /// Returns the parts of a loop's body, if its loops can go through their steps in lockstep, and gain by it.
     pub fn of(k: &Kernel, counter: Reg, body: &[Stmt], variables: &[bool]) -> Option<Parts> {
         let mut find = Find {
             k,
@@ -71,7 +71,7 @@ struct Find<'a> {
     variables: &'a [bool],
     varying: HashSet<Reg>,
     affine: IndexMap<Reg, Expr>,
-    /// The local arrays of which an element reads or writes other places than the one of its own number.
+    /// The local arrays in which an element accesses places other than the one of its own number.
     shared: HashSet<u32>,
 }
 
@@ -100,8 +100,8 @@ impl Find<'_> {
         }
     }
 
-    /// Marks the registers that depend on the element, of statements that run for some elements only if `partly`.
-    /// Returns whether there was a new one.
+    /// Marks the registers that depend on the element. If `partly`, the statements run for some elements only.
+    /// Returns whether a register was newly marked.
     fn mark(&mut self, body: &[Stmt], partly: bool) -> bool {
         let mut more = false;
         for s in body {
@@ -127,14 +127,14 @@ impl Find<'_> {
         found
     }
 
-    /// Returns the parts of statements. Those of loops have to become vectors.
+    /// Returns the parts of statements. In a loop, all of them must be vectorisable.
     fn parts(&mut self, body: &[Stmt], in_loop: bool) -> Option<Vec<Part>> {
         let mut out = Vec::new();
         for s in body {
             match s {
                 Stmt::Note(_) => {}
                 Stmt::Let(r, ..) | Stmt::Var(r, _) if !self.varying.contains(r) => {
-                    // the straight code before it assigns nothing that it needs
+                    // the straight-line code before this statement assigns nothing that it needs
                     let at = out.len() - usize::from(matches!(out.last(), Some(Part::Each(_))));
                     out.insert(at, Part::Same(s.clone()));
                 }
@@ -153,7 +153,7 @@ impl Find<'_> {
                 Stmt::Store(Mem::Array(_), ..) | Stmt::Record(..) if !in_loop => {
                     self.each(s, in_loop, &mut out)?
                 }
-                // the column of an element in a tile of a reduction
+                // an element's place in a column of a reduction's tile
                 Stmt::Store(Mem::Local(m), ..) if !in_loop && !self.shared.contains(m) => {
                     self.each(s, in_loop, &mut out)?
                 }
@@ -193,7 +193,7 @@ impl Find<'_> {
         Some(out)
     }
 
-    /// Adds a statement of each element.
+    /// Adds a statement that each element runs by itself.
     fn each(&self, s: &Stmt, in_loop: bool, out: &mut Vec<Part>) -> Option<()> {
         if in_loop {
             let mut is_vector = true;
@@ -209,8 +209,8 @@ impl Find<'_> {
         Some(())
     }
 
-    /// Whether an expression becomes operations of vectors: no division of integers but by powers of two, and no
-    /// reads but those for which `reads` holds.
+    /// Whether an expression can be vectorised: it must divide integers by powers of two only, and `reads` must hold
+    /// for all of its reads.
     fn is_vector(&self, e: &Expr, reads: &dyn Fn(&Mem, &Expr) -> bool) -> bool {
         let own = match e {
             Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) => match self.k.ty(a).is_float() {
@@ -226,7 +226,7 @@ impl Find<'_> {
         all
     }
 
-    /// Whether vectors can have elements of an array at any places: processors gather 32 and 64 bits.
+    /// Whether vectors can load elements of an array at any places: processors can gather 32 and 64 bits.
     fn may_gather(&self, m: &Mem) -> bool {
         matches!(m, Mem::Array(_)) && self.k.mem(*m).1.size() >= 4
     }
@@ -256,7 +256,7 @@ impl Find<'_> {
     }
 }
 
-/// Whether a statement and its blocks are straight code of an element.
+/// Whether a statement and its blocks are straight-line code of an element.
 fn is_plain(s: &Stmt) -> bool {
     let own = match s {
         Stmt::Let(..)

@@ -1,5 +1,5 @@
-//! Upper bounds of integers that are known not to be negative, in kernels whose indices fit in 32
-//! bits: indices and extents of the index space, and what is computed with them and constants.
+//! Upper bounds of integers that are known not to be negative, in kernels whose indices fit in 32 bits: indices and
+//! extents of the index space, and values that are computed from these and constants.
 
 use crate::kernel::{Expr, Gpu, Kernel, Reg};
 use crate::scalar::{BinaryOp, Ty};
@@ -7,8 +7,8 @@ use crate::scalar::{BinaryOp, Ty};
 /// The greatest i32. Only smaller bounds are kept, so that no sum or product of bounded values
 /// wraps in 32 bits.
 const MOST: i64 = i32::MAX as i64;
-/// The greatest index or extent of the index space. The launch policy promises less
-/// (`plan::policy::NARROW`), because threads of the last block compute indices behind the end.
+/// The maximum index or extent of the index space. The launch policy's limit is lower (`plan::policy::NARROW`),
+/// because threads of the last block compute indices beyond the end.
 const MAX_INDEX: i64 = (1 << 31) - (1 << 19);
 /// The greatest number of threads of a block.
 const MAX_THREADS: i64 = 1024;
@@ -54,7 +54,7 @@ impl Bounds {
     pub fn most(&self, e: &Expr) -> Option<i64> {
         use BinaryOp::{Add, And, Div, Max, Min, Mul, Rem, Shr};
         let most = match e {
-            // narrower types wrap below the bound
+            // narrower types may wrap below the bound
             Expr::Lit(l) if matches!(l.ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) => l.as_int()?,
             Expr::Reg(r) => self.registers.get(r.0 as usize).copied().flatten()?,
             Expr::In(i) => self.ins.get(*i as usize).copied().flatten()?,

@@ -18,7 +18,7 @@ pub fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
     if k.regs.iter().any(|r| r.0 == *name) {
         return Err(Cursor::error_at(at, format!("%{name} is defined twice")));
     }
-    // registers that compiler passes add get numbers above those in the text
+    // compiler passes number the registers that they add from above those in the text
     let text = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let number = name[text..].parse::<u32>().ok();
     if let Some(number) = number.filter(|n| *n < u32::MAX / 2) {

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::kernel::{Kernel, Reg, Stmt};
 use crate::text::Cursor;
 
-/// Reads a statement on matrices, behind its word.
+/// Reads a statement on matrices, after its first word.
 pub fn stmt(word: &str, c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
     Ok(match word {
         "load_matrices" => {

@@ -1,4 +1,4 @@
-//! The statements of tensor cores, counts of a warp and asynchronous copies.
+//! Checks the statements of tensor cores, the counts of a warp and asynchronous copies.
 
 use super::{Check, Check1, Scope};
 use crate::kernel::{Array, COPY_BYTES, Mem, Reg, Stmt, WARPGROUP};
@@ -88,7 +88,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks that a memory is words of a block.
+    /// Checks that a memory is shared and has words as elements.
     fn words(&self, m: Mem, scope: &Scope) -> Check1 {
         let is_shared = matches!(m, Mem::Shared(_));
         if is_shared && self.mem(m, scope)? == Ty::U32 { Ok(()) } else { Err(format!("{m:?} is no words")) }

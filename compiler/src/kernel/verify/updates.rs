@@ -1,4 +1,4 @@
-//! What values may be joined to.
+//! Checks the joins of values to elements of memories.
 
 use super::{Check, Check1, Scope};
 use crate::core::bins;

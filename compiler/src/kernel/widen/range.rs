@@ -1,4 +1,4 @@
-//! Ranges of integers, as far as the types and the operations show them.
+//! Ranges of integers, as far as types and operations determine them.
 
 use crate::scalar::{BinaryOp, Lit, Ty};
 
@@ -14,7 +14,7 @@ impl Range {
         Range { least, most }
     }
 
-    /// Returns all values of an integer type; of 64 bits those of an i64.
+    /// Returns all values of an integer type; for 64-bit types, those of i64.
     pub fn of(ty: Ty) -> Range {
         match (ty, 8 * ty.size() as u32) {
             (Ty::Bool, _) => Range::new(0, 1),

@@ -11,7 +11,7 @@ pub fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
     m.div_ceil(rows.into()).saturating_mul(n.div_ceil(cols.into()))
 }
 
-/// Extents of packed operands are multiples of so many pieces, 128 bytes.
+/// The extents of packed operands are multiples of this many pieces, which are 128 bytes.
 pub const PIECES_OF_LINE: u64 = 8;
 
 /// Returns the number of pieces of both packed operands of the products of an index space, of `length` inner indices.

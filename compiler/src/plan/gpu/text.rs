@@ -137,7 +137,7 @@ fn kernel(c: &mut Cursor) -> Result<GpuKernel> {
     Ok(k)
 }
 
-/// A number that another one follows.
+/// Reads a number that another one follows.
 fn next_of(c: &mut Cursor) -> Result<u32> {
     let n = c.u32()?;
     c.expect("by")?;

@@ -1,17 +1,17 @@
 //! How much of a device the blocks of a launch keep busy.
 //!
-//! A device has room for some blocks at once. Fewer leave a part of it idle, as does what is left for a last, partial
-//! round, and as do threads of blocks beyond the end of the index space: a strip of 128 columns has half of its lanes
-//! idle where there are 64. A variant with large blocks or wide strips does less for an element, so it is the fastest
-//! as long as enough of the device is busy.
+//! A device has room for some blocks at once. If there are fewer blocks, a part of it is idle. It is also idle in a
+//! last, partial round of blocks, and so are threads of blocks beyond the end of the index space: a strip of 128
+//! columns has half of its lanes idle where there are 64. A variant with large blocks or wide strips does less work
+//! for an element, so it is the fastest as long as enough of the device is busy.
 
 use super::{Device, Space};
 use crate::plan::gpu::{GpuVariant, Grid};
 
 /// The threads that are assumed to be resident on a multiprocessor at once: those of four blocks of 256.
 const RESIDENT_THREADS: u32 = 1024;
-/// Blocks whose warps go through a segment each, of which a multiprocessor has this number. As one of them has enough
-/// loads on their way, one round keeps all of the device busy if each multiprocessor has a block.
+/// The number of blocks on a multiprocessor whose warps go through a segment each. One such block has enough loads in
+/// flight, so a single round keeps the whole device busy if each multiprocessor has a block.
 const RESIDENT_OF_SEGMENTS: u32 = 2;
 
 /// A share of a device.
@@ -21,7 +21,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Whether it is at least so many of `whole` parts.
+    /// Whether the share is at least `parts` of `whole` parts.
     pub(super) fn is_at_least(&self, parts: u32, whole: u32) -> bool {
         self.have.saturating_mul(whole.into()) >= self.of.saturating_mul(parts.into())
     }
@@ -51,7 +51,7 @@ impl GpuVariant {
         }
     }
 
-    /// Returns the number of elements, and for how many the blocks have room along the axes that they cut.
+    /// Returns the number of elements, and the number for which the blocks have room along the axes that they cut.
     fn room(&self, space: &Space) -> (u128, u128) {
         let along = |n: u64, each: u32| u128::from(n.div_ceil(each.into()).max(1)) * u128::from(each);
         let n = space.elements();

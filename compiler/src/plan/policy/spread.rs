@@ -1,5 +1,5 @@
-//! How the work of a variant is distributed over the device: how many tiles, parts or planes a block or a team
-//! takes (the span), and the scratch that they share.
+//! How the work of a variant is distributed over the device: how many tiles, parts or planes a block or a team takes
+//! (the span), and how much scratch they share.
 
 use super::{Scratch, Space, WORDS_OF_PIECE};
 use crate::core::{COLUMNS, PANEL, TILE};
@@ -8,15 +8,15 @@ use crate::plan::gpu::{GpuVariant, Grid, pieces};
 /// Number of 128-thread teams of a reduction that are assumed to be resident on one multiprocessor
 /// of any device: 1024 threads, for which the cheapest reductions are compiled.
 const RESIDENT_TEAMS: u64 = 8;
-/// The most tiles of a team of a reduction whose blocks are more than can be resident at once: the last
-/// blocks leave the less of the device idle, the less they have to do. Sums of 2^28 elements take 4 % (f32)
+/// The maximum number of tiles of a team of a reduction if there are more blocks than can be resident at once: the
+/// less the last blocks have to do, the less of the device is idle meanwhile. Sums of 2^28 elements take 4 % (f32)
 /// and 12 % (f16) longer with 32 tiles.
 const SPAN_OF_WAVES: u32 = 8;
 /// Number of 256-thread blocks of a segmented reduction that are assumed to be resident on one
 /// multiprocessor. Most segmented reductions are compiled for this number.
 const RESIDENT_BLOCKS: u64 = 4;
-/// The planes that a block of a stream of planes loads for others to compute, or nearly so: what it reads around its
-/// own.
+/// About how many planes a block of a stream of planes loads that other blocks compute: the planes that it reads
+/// around its own.
 const PLANES_AROUND: u32 = 2;
 /// Maximum number of threads that add the panels of one result together; and the number of panels
 /// whose loads such a thread keeps in flight, beyond which further threads share the panels.
@@ -31,7 +31,7 @@ pub(super) struct Spread {
 }
 
 impl GpuVariant {
-    /// Chooses the span, as small as lets all blocks be resident at once, and the scratch.
+    /// Chooses the smallest span with which all blocks can be resident at once, and the scratch.
     pub(super) fn spread(&self, space: &Space, multiprocessors: u64) -> Spread {
         let (n, of_segment) = (space.elements(), space.of_segment());
         let tiles = n.div_ceil(TILE as u64);
@@ -48,7 +48,7 @@ impl GpuVariant {
                 Spread { span: Some(span), scratch: Scratch { elements, counters } }
             }
             Grid::SegmentTiles { min_span, max_span } => {
-                // at least four blocks per segment: else warps wait for the one that has more tiles
+                // at least four blocks per segment: otherwise warps would wait for the one that has more tiles
                 let max_span = max_span.min(1 << (of_segment / 32).clamp(1, u64::from(max_span)).ilog2());
                 let blocks = n.saturating_mul(of_segment.div_ceil(8));
                 let span = doubled(blocks, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
@@ -77,7 +77,7 @@ impl GpuVariant {
                 };
                 let choices = std::iter::successors(Some(min_planes), |n| Some(2 * n));
                 let choices = choices.take_while(|n| *n <= max_planes);
-                // of equal ones the most planes
+                // among equal choices, take the one with the most planes
                 Spread { span: choices.min_by_key(|n| (rounds(*n), u32::MAX - n)), ..none }
             }
             Grid::Panels { rows, columns } => {
@@ -114,15 +114,15 @@ impl GpuVariant {
     }
 }
 
-/// Returns the tiles that each team of a reduction takes, where so many teams can be resident at once.
+/// Returns the number of tiles that each team of a reduction takes, if `resident` teams can be resident at once.
 pub(super) fn of_team(tiles: u64, least: u32, most: u32, resident: u64) -> u32 {
     let span = doubled(tiles, least, most, resident);
     if tiles.div_ceil(span.into()) > resident { span.min(SPAN_OF_WAVES.max(least)) } else { span }
 }
 
-/// Returns a span for `tiles` units of work: `least`, doubled until at most `full` teams are
-/// needed, which can all be resident at once, but not above `most`. Blocks that wait for others to
-/// end cost more than blocks with more units.
+/// Returns a span for `tiles` units of work: `least`, doubled until at most `full` teams are needed, which can all be
+/// resident at once, but not above `most`. Blocks that have to wait until others end cost more than blocks with more
+/// units.
 pub(super) fn doubled(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
     let mut span = least;
     while span < most && tiles.div_ceil(span.into()) > full {

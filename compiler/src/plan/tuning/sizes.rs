@@ -3,9 +3,9 @@
 use crate::plan::policy::Space;
 use std::fmt::{self, Display, Formatter};
 
-/// What stands for an index space without axes.
+/// The text that stands for an index space without axes.
 const SCALAR: &str = "1";
-/// The most extents of an index space that a file has.
+/// The maximum number of extents of an index space in a file.
 const MAX_AXES: usize = 16;
 
 /// The sizes for which a measurement holds: each extent by the power of two that is nearest to it.
@@ -16,11 +16,11 @@ pub struct SizeClass {
     inner: Power,
 }
 
-/// The exponent of a power of two; none for 0.
+/// The exponent of a power of two; `None` for 0.
 type Power = Option<u8>;
 
-/// Returns the exponent of the power of two that is nearest to `n`, by their ratio: 2^k has the numbers from
-/// 2^(k - 1/2) to below 2^(k + 1/2).
+/// Returns the exponent of the power of two that is nearest to `n` by ratio: 2^k stands for the numbers from 2^(k -
+/// 1/2) to below 2^(k + 1/2).
 fn nearest(n: u64) -> Power {
     let low = n.checked_ilog2()?;
     let square = u128::from(n) * u128::from(n);
@@ -40,7 +40,7 @@ impl SizeClass {
         self.inner == nearest(space.inner_length) && extents.eq(self.extents.iter().copied())
     }
 
-    /// Reads the words of a line: `2^10x2^12`, and what stands behind `of`.
+    /// Reads the words of a line: `2^10x2^12`, and the word after `of`.
     pub(super) fn read(extents: &str, inner: Option<&str>) -> Result<SizeClass, String> {
         let extents = match extents {
             SCALAR => Vec::new(),

@@ -1,4 +1,4 @@
-//! Launches that compute several groups at once, and run in place of the launches of these where a device has
+//! Launches that compute several groups at once. They run in place of the launches of these groups where a device has
 //! code that serves the call ([`crate::plan::Step::Instead`]).
 
 pub mod resident_segments;
@@ -21,24 +21,24 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// What a launch that computes several groups does.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Alternative {
-    /// Rows or columns that stay on the chip, [`resident_segments`].
+    /// Rows or columns that stay in registers or caches, [`resident_segments`].
     ResidentSegments(Along),
     /// The parts of a scan, [`super::facts::scans`].
     Scan,
-    /// A vector that stays on the chip, [`resident_vector`].
+    /// A vector that stays in registers or caches, [`resident_vector`].
     ResidentVector,
-    /// Columns that it reduces and whose elements it stores, [`stored_columns`].
+    /// Matrices that it stores and whose columns it reduces, [`stored_columns`].
     StoredColumns,
-    /// Rows, whose columns it reduces then, [`rows_and_columns`].
+    /// Rows, and reductions of their columns, [`rows_and_columns`].
     RowsAndColumns,
     /// Matrices of which each is a stencil of those before it, [`stencil_chain`].
     Stencils,
-    /// The same, more of them than a GPU's shared memory holds.
+    /// The same for more matrices than a GPU's shared memory can hold.
     StencilsOnCpus,
 }
 
-/// Returns for each node that a launch computes the number of the last group that needs it, or whose scalar
-/// results follow from it.
+/// Returns for each node that a launch computes the number of the last group that needs it, or that computes scalar
+/// results from it.
 pub(super) fn last_readers(
     f: &Function,
     groups: &[FusedGroup],
@@ -54,9 +54,9 @@ pub(super) fn last_readers(
     last
 }
 
-/// Returns for each group the number of the first one, from it on, that is computed by itself: what a launch of its own
-/// stores, as the parts of scans and sorts, bins and elements at destinations, and what the latter replace, which stands
-/// at other indices than those that compute it.
+/// Returns for each group the number of the first one, from it on, that must have a launch of its own. That holds for
+/// groups that store parts of scans and sorts, bins, or elements at destinations, and for what the latter replace,
+/// whose elements are computed at other indices.
 pub(super) fn plain_until(g: &Graph, groups: &[FusedGroup]) -> Vec<usize> {
     let is_apart = |it: &Item| it.into.is_some() || g.op(items::array(g, it)).is_stored_apart();
     let is_plain = |fused: &FusedGroup| !fused.items.iter().any(is_apart);
@@ -69,8 +69,8 @@ pub(super) fn plain_until(g: &Graph, groups: &[FusedGroup]) -> Vec<usize> {
 
 impl Scheduler<'_> {
     /// Tries to replace the launches from group `first` on by one launch. Returns the number of the last group that
-    /// it replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. Where its
-    /// columns are too long for registers, some of its groups may still share a launch of kind `StoredColumns`.
+    /// it replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. If its columns
+    /// are too long for registers, some of its groups may still share a launch of kind `StoredColumns`.
     pub(super) fn alternative(
         &mut self,
         first: usize,
@@ -105,11 +105,11 @@ impl Scheduler<'_> {
         ];
         let scope = self.scope;
         let may_be = |what: &Alternative| match what {
-            // without one of the targets it is the same as the one before, or for no target
+            // without one of the targets, this is the same as the kind before, or has no target at all
             Alternative::StencilsOnCpus => enclosing.is_none() && scope.has_cpu() && scope.has_gpu(),
             _ => enclosing.is_none() || *what == Alternative::StoredColumns,
         };
-        // the last group of the last chain of stencils that was refused, which is the shortest one
+        // the last group of the chain of stencils that was refused last, which is the shortest one
         let mut refused = None;
         for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
             for count in (2..=most.unwrap_or(0).min(end - first)).rev() {
@@ -144,7 +144,7 @@ impl Scheduler<'_> {
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
                 self.previous_arrays = before;
                 refused = self.refusal.take().map(|why| (count, why)).or(refused);
-                // a launch that waits for a scalar of another one replaces none
+                // a launch that waits for a scalar of another one cannot replace others
                 let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
                     continue;
                 };
@@ -171,7 +171,7 @@ impl Scheduler<'_> {
         };
         let found = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()).filter(is_one);
         let Some(parts) = found else { return Ok(None) };
-        // the totals, and what stands before tiles, are not stored then
+        // a whole scan does not store the totals, nor what stands before tiles
         let mut left_out = parts[..2].iter().flat_map(|part| &part.items);
         if left_out.any(|it| self.last_readers.get(&it.node).is_some_and(|i| *i > last)) {
             return Ok(None);
@@ -197,7 +197,7 @@ impl Scheduler<'_> {
         self.kernels.push(variants);
     }
 
-    /// Notes why a number of groups from the first one on are no chain.
+    /// Notes why a number of groups from the first one on do not form a chain.
     fn refuse(&mut self, first: usize, refused: Option<(usize, Refusal)>) {
         if let Some((count, why)) = refused {
             self.refused_chains.push((format!("{}_{}", self.name, first + count - 1), why));

@@ -1,6 +1,6 @@
-//! Resident rows and columns: fused groups that go over the same rows one after another, because each
-//! needs a reduction of the row that the one before computes, in one launch that reads each row from
-//! memory once. Columns likewise: what is said of rows holds for them.
+//! Resident rows and columns: fused groups go over the same rows one after another, because each needs a reduction of
+//! the row that the one before computes. One launch computes all of them, and reads each row from memory once. What
+//! is said of rows holds for columns, too.
 //!
 //! ```text
 //! for all rows: max                         for all rows:  load the row
@@ -10,19 +10,19 @@
 //!
 //! The launch is an alternative: in the plan it stands before the launches of the groups and runs
 //! instead of them where the device can keep the rows of the call ([`crate::plan::Step::Instead`]).
-//! On GPUs the row lies in the registers of some lanes, of a warp or of a block, on CPUs in a cache.
-//! Columns lie in the registers of a block that has a strip of neighbouring ones, or in the caches of a CPU. So do
-//! the columns of the planes of an array of three dimensions, and the segments that go through its planes.
-//! Every reduction has the order of semantics 5.1, as if it were alone.
+//! On GPUs the row lies in the registers of some lanes, of a warp or of a block, on CPUs in a cache. Columns lie in
+//! the registers of a block, which has a strip of neighbouring ones, or in the caches of a CPU. So do the columns of
+//! the planes of an array of three dimensions, and the segments that go through its planes. Every reduction has the
+//! order of semantics 5.1, as if it were alone.
 //!
-//! Where a group reads what an earlier one stores at the same row, it reads the stored row on a CPU.
-//! On a GPU it computes the element itself, which is kept in a register: no group waits for a store,
-//! and stores come last. What only the groups read is not stored then.
+//! If a group reads what an earlier one stores at the same row, it reads the stored row on a CPU. On a GPU it
+//! computes the element itself, which is kept in a register: no group waits for a store, and stores come last. Arrays
+//! that only these groups read are then not stored.
 //!
-//! One of the groups may leave error records: which record a call reports follows from the order of the launches
-//! first, then from the elements (semantics 6), and one launch has one index space of records. That of a group
-//! that reduces is the number of the row, that of a group that stores the rows the number of the element. Reads
-//! that a condition keeps in bounds, as in values whose records are kept beside them, leave none.
+//! One of the groups may leave error records. Which record a call reports depends first on the order of the launches,
+//! then on the elements (semantics 6), and one launch has one index space of records. The record of a group that
+//! reduces names the number of the row, that of a group that stores the rows the number of the element. Reads that a
+//! condition keeps in bounds, as in values whose records are kept beside them, leave none.
 
 mod collect;
 
@@ -39,11 +39,11 @@ pub(in crate::schedule) use collect::recomputed;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
-/// The most groups that one launch computes.
+/// The maximum number of groups that one launch computes.
 pub(in crate::schedule) const MAX_GROUPS: usize = 8;
 
-/// Returns the number of groups from the first one on that may go over the same rows or columns, as far as
-/// the index spaces tell: at least 2. `scalars` are the scalar results of each group.
+/// Returns the number of groups from the first one on, at least 2, that may go over the same rows or columns; only
+/// the index spaces are looked at. `scalars` are the scalar results of each group.
 pub fn chain(g: &Graph, along: Along, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let domain = domain(g, all)?;
     let rank = domain.len();
@@ -62,8 +62,8 @@ pub fn chain(g: &Graph, along: Along, all: &[FusedGroup], scalars: &[Vec<u32>]) 
     (count > 1).then_some(count)
 }
 
-/// Whether a group may share the launch of others: it is no fold or iteration, and no scalar result follows
-/// from it.
+/// Whether a group may share the launch of others: it must not be a fold or an iteration, and no scalar result may
+/// depend on it.
 pub(in crate::schedule) fn may_share(fused: &FusedGroup, scalars: &[u32]) -> bool {
     !fused.sequential && fused.iteration.is_none() && scalars.is_empty()
 }
@@ -74,9 +74,9 @@ fn domain<'a>(g: &Graph, all: &'a [FusedGroup]) -> Option<&'a [NodeId]> {
     all.iter().take(MAX_GROUPS).find(has_reductions).map(|fused| &fused.domain[..])
 }
 
-/// Returns the group of a launch that computes all groups of a chain: its items are the results, what is
-/// `needed` by other launches, and the arrays of elements that only the chain reads, which a CPU has no other
-/// memory for.
+/// Returns the group of a launch that computes all groups of a chain. Its items are the results, values `needed`
+/// by other launches, and the arrays of elements that only the chain reads, because a CPU has no other memory for
+/// these.
 pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
     let domain = domain(g, chain)?.to_vec();
     let is_stored = |of: &(&FusedGroup, &Item)| {
@@ -88,10 +88,9 @@ pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Opti
 }
 
 impl LaunchContext<'_, '_> {
-    /// Makes inputs of those of the arrays `written` that these values are computed from: a CPU reads them
-    /// again. They are inputs whether or not code for CPUs is wanted, because the plan is the same. Returns
-    /// `None` if a value reads another element of the row than its own, or another row, whose elements
-    /// may not be stored yet.
+    /// Makes inputs of those arrays among `written` from which these values are computed: a CPU reads them again.
+    /// They are inputs whether or not code for CPUs is wanted, because the plan is the same. Returns `None` if a
+    /// value reads another element of the row than its own, or another row, whose elements may not be stored yet.
     pub(in crate::schedule) fn read_again(
         &mut self,
         along: Along,
@@ -116,9 +115,9 @@ impl LaunchContext<'_, '_> {
         Some(())
     }
 
-    /// Finds the facts about a launch that keeps the rows or columns of a chain of groups, whose items are
-    /// those of `joined`. A GPU does not store those that are no results and not `needed` after the chain.
-    /// Returns `None` if it cannot, or if no array would be read fewer times.
+    /// Finds the facts about a launch that keeps the rows or columns of a chain of groups, whose items are those of
+    /// `joined`. A GPU stores those that are results or `needed` after the chain, and no others. Returns `None` if
+    /// such a launch is not possible, or if it would read no array fewer times.
     pub(in crate::schedule) fn find_resident_segments(
         &mut self,
         along: Along,
@@ -127,14 +126,14 @@ impl LaunchContext<'_, '_> {
         needed: &HashSet<NodeId>,
     ) -> Option<()> {
         let (rows, shares) = self.kept_segments(along, chain, &joined.items, needed)?;
-        // columns that are reduced where they are computed need no place ([`super::stored_columns`])
+        // columns that are reduced where they are computed need not be kept ([`super::stored_columns`])
         let pays = shares && (along == Along::Rows || self.needs_values_again(&rows));
         self.facts.resident = Some(Rc::new(rows));
         pays.then_some(())
     }
 
-    /// Whether an element of some stage needs a value of its row or column, which is known only when all of
-    /// its elements have been read.
+    /// Whether an element of some stage needs a value of its row or column that is only known when all elements of
+    /// this have been read.
     fn needs_values_again(&mut self, kept: &ResidentSegments) -> bool {
         let mut known = HashSet::default();
         for stage in &kept.stages {
@@ -157,9 +156,8 @@ impl LaunchContext<'_, '_> {
         false
     }
 
-    /// Returns what is computed of a row where a launch keeps the rows of a chain of groups and stores some
-    /// `items` of them, and whether an array is read fewer times then. The launch's accesses and its cost
-    /// are known afterwards.
+    /// Returns what a launch that keeps the rows of a chain of groups, and stores some `items` of them, computes of a
+    /// row, and whether it reads an array fewer times. It also sets the launch's accesses and its cost.
     pub(in crate::schedule) fn kept_segments(
         &mut self,
         along: Along,
@@ -181,8 +179,8 @@ impl LaunchContext<'_, '_> {
         conditions.into_keys().any(|n| self.g.op(n).may_record(&self.g))
     }
 
-    /// Returns what reductions of a row or column need for one of its elements, if all of them go along these,
-    /// of one length and have an identity.
+    /// Returns the nodes that reductions need of one element of a row or column. All reductions must go along these,
+    /// have one length and have an identity.
     fn kept_reductions(
         &mut self,
         along: Along,

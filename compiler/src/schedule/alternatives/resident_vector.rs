@@ -1,6 +1,6 @@
-//! Resident vectors: groups over one vector, each of which needs a reduction of the vector that the one
-//! before computes, in one launch. The vector is the only row of [`super::resident_segments`]: one block of a
-//! GPU holds it in registers, so that `x / norm(x)` of up to 32768 elements is one launch in place of two.
+//! Resident vectors: groups over one vector, each of which needs a reduction of the vector that the one before
+//! computes, in one launch. The vector is the only row of [`super::resident_segments`]: one block of a GPU holds it
+//! in registers, so that `x / norm(x)` of up to 32768 elements is one launch in place of two.
 //!
 //! ```text
 //! s = dot x, x                      row 0:  load x
@@ -8,8 +8,8 @@
 //!                                           store r
 //! ```
 //!
-//! A total is a variable of the row here: in the launches that this one replaces it is a scalar in memory,
-//! which whatever follows from it reads before its loop.
+//! A total is a variable of the row here. In the launches that this one replaces it is a scalar in memory, which is
+//! read before the loop of the group that needs it.
 
 use super::resident_segments::{MAX_GROUPS, may_share, recomputed};
 use crate::core::graph::replace::{Found, replaced_by};
@@ -26,8 +26,8 @@ use crate::schedule::groups::{FusedGroup, Item, is_store};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
-/// Returns the number of groups from the first one on that may go over one vector, as far as their items
-/// tell: at least 2. `scalars` are the scalar results of each group.
+/// Returns the number of groups from the first one on, at least 2, that may go over one vector; only their items are
+/// looked at. `scalars` are the scalar results of each group.
 pub fn chain(all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let domain = &all.first()?.domain;
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && of.0.domain == *domain;
@@ -35,8 +35,8 @@ pub fn chain(all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     (domain.len() == 1 && count > 1).then_some(count)
 }
 
-/// Returns the group of a launch that computes all groups of a chain, over one row: its items are the
-/// stored arrays. Returns `None` if a total is `needed` that would not be in memory then.
+/// Returns the group of a launch that computes all groups of a chain, over one row: its items are the stored arrays.
+/// Returns `None` if a total is `needed` elsewhere, because it would not be in memory.
 pub fn joined(g: &Graph, one: NodeId, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
     let all = || chain.iter().flat_map(|fused| &fused.items);
     if all().any(|it| !is_store(g, it) && needed.contains(&it.node)) {
@@ -55,9 +55,9 @@ pub fn joined(g: &Graph, one: NodeId, chain: &[FusedGroup], needed: &HashSet<Nod
 /// The totals of the groups so far.
 #[derive(Default)]
 struct Totals {
-    /// The variable of each.
+    /// The variable for each total.
     of: HashMap<NodeId, NodeId>,
-    /// Whether a node needs one.
+    /// For each node, whether it needs a total.
     needed: HashMap<NodeId, bool>,
 }
 
@@ -75,7 +75,7 @@ impl Totals {
     }
 }
 
-/// Returns an array as `f` makes it, or a reduction of arrays that `f` makes of its own.
+/// Returns an array as `f` makes it, or a reduction of arrays as `f` makes these.
 fn of_arrays(g: &mut Graph, n: NodeId, f: &mut dyn FnMut(&mut Graph, NodeId) -> NodeId) -> NodeId {
     let op = match *g.op(n) {
         Op::Reduce { ref join, init, src, which } => {
@@ -89,8 +89,8 @@ fn of_arrays(g: &mut Graph, n: NodeId, f: &mut dyn FnMut(&mut Graph, NodeId) -> 
     g.add(op)
 }
 
-/// Returns a reduction that reads the elements of the arrays `written`, where it reduces one of them as it
-/// is; any other item stays the same.
+/// Returns a reduction that reads the elements of an array in `written`, where it reduces that array as it is. Any
+/// other item stays the same.
 fn read_by(g: &mut Graph, n: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
     of_arrays(g, n, &mut |g, x| match g.op(x) {
         Op::Generate(extents, _) if written.contains_key(&x) => {
@@ -102,8 +102,8 @@ fn read_by(g: &mut Graph, n: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeI
     })
 }
 
-/// Whether a node needs one of the totals; each node is asked once. What another launch computes is no
-/// part of the node.
+/// Whether a node needs one of the totals; each node is examined once. Nodes that another launch computes are not
+/// entered.
 fn is_needed(
     g: &Graph,
     n: NodeId,
@@ -123,8 +123,8 @@ fn is_needed(
 }
 
 impl LaunchContext<'_, '_> {
-    /// Finds the facts about a launch that keeps the vector of a chain of groups. Returns `None` if it
-    /// cannot.
+    /// Finds the facts about a launch that keeps the vector of a chain of groups. Returns `None` if such a launch is
+    /// not possible.
     pub(in crate::schedule) fn find_resident_vector(
         &mut self,
         chain: &[FusedGroup],
@@ -173,7 +173,7 @@ impl LaunchContext<'_, '_> {
                 if a.item.result.is_some() || needed.contains(&a.item.node) {
                     stores.push(a);
                 } else {
-                    // the memory is there for CPUs, whether or not code for them is wanted
+                    // CPUs need the memory; it is there whether or not code for them is wanted
                     self.output(&a.item);
                 }
             }
@@ -192,8 +192,8 @@ impl LaunchContext<'_, '_> {
         Some(())
     }
 
-    /// Returns a reduction as one of the row: it depends on the row's number, so that nobody computes it
-    /// before the row.
+    /// Returns a reduction as one of the row. It depends on the row's number, so that it is not computed before the
+    /// row.
     fn of_row(&mut self, reduction: NodeId, row: NodeId) -> Option<NodeId> {
         let zero = self.g.lit(Lit::i64(0));
         let is_row = self.g.add(Op::Binary(BinaryOp::Ge, row, zero));
@@ -207,8 +207,8 @@ impl LaunchContext<'_, '_> {
         Reduction::nested(self, made).has_identity(self).then_some(made)
     }
 
-    /// Notes the arrays that one stage reads. Returns `None` if a value may leave a record, or needs more
-    /// than the vector's elements and totals.
+    /// Notes the arrays that one stage reads. Returns `None` if a value may leave a record, or needs anything but the
+    /// vector's elements and totals.
     fn needs_of(
         &mut self,
         reductions: &[NodeId],

@@ -1,5 +1,5 @@
-//! Rows and columns: fused groups that reduce the rows of a matrix, and a group that reduces its columns and
-//! needs the values of the rows, in one launch that reads the matrix once.
+//! Rows and columns: some fused groups reduce the rows of a matrix, and another one reduces its columns and needs the
+//! values of the rows. One launch computes all of them, and reads the matrix once.
 //!
 //! ```text
 //! for all rows i: t[i] = sum over j of a[i, j] * x[j]         for some rows i:  load the row
@@ -8,9 +8,9 @@
 //!                                                             then for all columns j: y[j] = the sums of all blocks
 //! ```
 //!
-//! The launch is an alternative, as that of [`super::resident_segments`] is, for GPUs only. A block takes tree
-//! columns of a tile of 2048 rows (semantics 5.1), so its results are subtrees, which a second kernel joins.
-//! Rows and columns have the order of semantics 5.1, as if they were alone.
+//! The launch is an alternative like that of [`super::resident_segments`], for GPUs only. A block has tree columns of
+//! a tile of 2048 rows (semantics 5.1), so its results are subtrees, which a second kernel joins. Rows and columns
+//! have the order of semantics 5.1, as if they were alone.
 
 use super::resident_segments::{MAX_GROUPS, may_share};
 use crate::core::{Graph, NodeId, Op};
@@ -24,8 +24,8 @@ use crate::schedule::groups::{self, FusedGroup, Item, is_store};
 use rustc_hash::FxHashSet as HashSet;
 use std::rc::Rc;
 
-/// Returns the number of groups from the first one on that may go over the same rows and then columns, as far
-/// as the index spaces tell: at least 2, of which the last is about columns.
+/// Returns the number of groups from the first one on that may go over the same rows and then columns: at least 2, of
+/// which the last reduces columns. Only the index spaces are looked at.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let rows = &all.first()?.domain;
     let reduces = |fused: &FusedGroup| {
@@ -42,7 +42,7 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
     }
 }
 
-/// Returns the group of a launch that computes all groups of a chain: its items are the results, and what is
+/// Returns the group of a launch that computes all groups of a chain: its items are the results, and values that are
 /// `needed` later.
 pub fn joined(chain: &[FusedGroup], needed: &HashSet<NodeId>) -> FusedGroup {
     let is_stored = |it: &&Item| it.result.is_some() || needed.contains(&it.node);
@@ -51,8 +51,8 @@ pub fn joined(chain: &[FusedGroup], needed: &HashSet<NodeId>) -> FusedGroup {
 }
 
 impl LaunchContext<'_, '_> {
-    /// Finds the facts about a launch that reduces the columns of the rows that it keeps: `fused` of the
-    /// groups `chain`. Returns `None` if it cannot, or if no array would be read fewer times.
+    /// Finds the facts about a launch that reduces the columns of the rows that it keeps: `fused` computes the groups
+    /// of `chain`. Returns `None` if such a launch is not possible, or if it would read no array fewer times.
     pub(in crate::schedule) fn find_rows_and_columns(
         &mut self,
         fused: &FusedGroup,
@@ -60,7 +60,7 @@ impl LaunchContext<'_, '_> {
     ) -> Option<()> {
         let (last, of_rows) = chain.split_last()?;
         let (mut rows, _) = self.kept_segments(Along::Rows, of_rows, &fused.items, &HashSet::default())?;
-        // a block takes rows whose columns other blocks take as well
+        // several blocks have rows of the same columns, so the launch must leave no records
         if rows.recording.is_some() {
             return None;
         }
@@ -120,7 +120,7 @@ impl LaunchContext<'_, '_> {
         shares.then_some(())
     }
 
-    /// Whether the value of a row that an item stores is stored by the launch.
+    /// Whether the launch stores the value of a row that an item would store.
     fn is_stored_row(&self, rows: &ResidentSegments, it: &Item) -> bool {
         let values = rows.stages.iter().filter_map(|s| match s {
             Stage::Reduce { values, .. } => Some(values),
@@ -129,12 +129,13 @@ impl LaunchContext<'_, '_> {
         values.flatten().any(|v| v.stored.as_ref().is_some_and(|s| s.result == it.result))
     }
 
-    /// Returns what the reductions of columns need of an element in the row `row`, and their initial values.
+    /// Returns the nodes that the reductions of columns need of an element in the row `row`, and their initial
+    /// values.
     fn of_columns(&mut self, columns: &Segments, row: NodeId) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
         let (mut elements, mut inits) = (Vec::new(), Vec::new());
         for n in &columns.nested {
             let r = Reduction::nested(self, *n);
-            // the accumulators of all columns are in registers
+            // the accumulators of all columns are in registers, so there must be few of them
             if r.is_counted() {
                 return None;
             }

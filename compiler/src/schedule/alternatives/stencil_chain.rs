@@ -1,19 +1,19 @@
-//! Chains of stencils: fused groups that store matrices which only the groups after them read, around
-//! their own indices, in one launch that keeps what they store in shared memory.
+//! Chains of stencils: fused groups store matrices which only the groups after them read, around their own indices.
+//! One launch computes all of them, and keeps these matrices in shared memory.
 //!
 //! ```text
-//! for all i, j: t[i, j] = sum over k of a[i, j + k] * u[k]          for all blocks of y:
-//! for all i, j: y[i, j] = sum over k of t[i + k, j] * v[k]    ->      t of the block's rows and columns, and around them
-//!                                                                     y of the block
+//! for all i, j: t[i, j] = sum over k of a[i, j + k] * u[k]      for all blocks of y:
+//! for all i, j: y[i, j] = sum over k of t[i + k, j] * v[k]  ->    t of the block's rows and columns, and around them
+//!                                                                 y of the block
 //! ```
 //!
-//! Where such a matrix is stored in any case, the launch is an alternative, as that of [`super::resident_segments`]
-//! is. Where fusion would compute it again ([`Function::by_stages`]), it is a variant of the launch that does so.
+//! If fusion would store such a matrix, the launch is an alternative like that of [`super::resident_segments`]. If
+//! fusion would compute it again ([`Function::by_stages`]), it is a variant of the launch that does so.
 //!
 //! On a GPU a block has tiles, on a CPU a band of rows has rolling buffers ([`crate::schedule::cpu::stencil_chain`]).
-//! Neighbouring blocks compute what both read of such a matrix, so that it never goes through memory. Beyond its
-//! edges the tile holds what its readers take there ([`crate::schedule::boundary::halo`]), and their interior code is right
-//! everywhere.
+//! Neighbouring blocks both compute what both of them read of such a matrix, so that it never goes through memory.
+//! Beyond its edges the tile holds what its readers take there ([`crate::schedule::boundary::halo`]), so that their
+//! interior code is right everywhere.
 
 use super::resident_segments::{MAX_GROUPS, may_share, recomputed};
 use crate::core::linear::Linear;
@@ -36,11 +36,11 @@ use crate::schedule::scheduler::Refusal;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
-/// The most operations of an element beyond an edge, which computes all that it needs from what is in memory. They
+/// The maximum number of operations of an element beyond an edge, which is computed from arrays in memory alone. They
 /// are counted before the element is made: each stage multiplies them by its reads.
 const MAX_BEYOND: u32 = 2000;
 
-/// Returns the number of groups from the first one on that store matrices element by element: at least 2.
+/// Returns the number of groups from the first one on, at least 2, that store matrices element by element.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let stores = |fused: &FusedGroup| {
         fused.domain.len() == 2 && fused.items.iter().all(|it| is_store(g, it) && !groups::is_nested(g, it))
@@ -50,8 +50,8 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
     (count > 1).then_some(count)
 }
 
-/// Returns the group of a launch that computes all groups of a chain: the last one. It is refused if
-/// something else that they store is a result, or is `needed` later.
+/// Returns the group of a launch that computes all groups of a chain: the last one. Refuses the chain if another
+/// array that they store is a result, or is `needed` later.
 pub fn joined(
     g: &Graph,
     chain: &[FusedGroup],
@@ -69,12 +69,12 @@ pub fn joined(
     Ok(last.clone())
 }
 
-/// Returns the author's line of a node, for messages; nothing if it has none.
+/// Returns the author's line of a node, for messages; an empty string if it has none.
 fn of_line(g: &Graph, n: NodeId) -> String {
     g.node(n).loc.first().map(|l| format!(" of {}", l.short())).unwrap_or_default()
 }
 
-/// Returns the fused groups of a function by the stages of its chains; none if it has no such form.
+/// Returns the fused groups of a function in its form by stages of chains; none if it has no such form.
 pub fn by_stages(f: &Function) -> Result<Vec<FusedGroup>> {
     if f.by_stages.is_empty() {
         return Ok(Vec::new());
@@ -86,7 +86,8 @@ pub fn by_stages(f: &Function) -> Result<Vec<FusedGroup>> {
     groups::fused_groups(&staged)
 }
 
-/// Returns the groups by whose stages a group is computed that computes them again, given all groups in that form.
+/// Returns the stages that compute a group whose launch would compute them again, given all groups of the form by
+/// stages.
 pub fn stages(g: &Graph, by_stages: &[FusedGroup], fused: &FusedGroup) -> Vec<FusedGroup> {
     let results = |fused: &FusedGroup| {
         let mut all: Vec<Option<u32>> = fused.items.iter().map(|it| it.result).collect();
@@ -111,8 +112,8 @@ pub fn stages(g: &Graph, by_stages: &[FusedGroup], fused: &FusedGroup) -> Vec<Fu
 }
 
 impl LaunchContext<'_, '_> {
-    /// Finds the facts about a launch that computes the groups of a chain one after another. It is refused
-    /// if it cannot, or if it would not be faster. `needs_tiles`: it is for GPUs, too.
+    /// Finds the facts about a launch that computes the groups of a chain one after another. Refuses the chain if
+    /// that is not possible, or would not be faster. `needs_tiles` says that it is for GPUs, too.
     pub(in crate::schedule) fn find_stencil_chain(
         &mut self,
         chain: &[FusedGroup],
@@ -161,7 +162,7 @@ impl LaunchContext<'_, '_> {
             cost = cost.saturating_add(own);
             let of_reads = mine().map(|s| expanded[&s.array].saturating_mul(s.taps.len() as u32));
             let operations = of_reads.fold(own, u32::saturating_add);
-            // of the last stage nothing is computed from memory if tiles tell what is at the edges
+            // if tiles hold what is at the edges, the last stage computes nothing from memory
             let is_expanded = at + 1 < chain.len() || has_edges;
             if is_expanded && operations > MAX_BEYOND {
                 return Err(too_many_beyond(&self.g, fused.items[0].node));
@@ -180,7 +181,7 @@ impl LaunchContext<'_, '_> {
         }
         let last = stages.len() - 1;
         for (at, stage) in stages.iter_mut().enumerate() {
-            // the last one needs its elements at the edges only if tiles do not tell them
+            // the last stage needs its elements at the edges only if tiles do not hold what these read
             if at == last && !stage.has_edges {
                 break;
             }
@@ -211,7 +212,7 @@ impl LaunchContext<'_, '_> {
         Ok(())
     }
 
-    /// Finds the facts about a launch whose group computes the stages of a chain again, if it has some.
+    /// Finds the facts about a launch whose group computes the stages of a chain again, if it does.
     pub(in crate::schedule) fn find_stages(&mut self, fused: &FusedGroup, chain: &[FusedGroup]) {
         let is_found = chain.len() > 1 && self.find_stencil_chain(chain, false).is_ok();
         let chain = self.facts.stencil_chain.take().and_then(Rc::into_inner).filter(|_| is_found);
@@ -221,7 +222,7 @@ impl LaunchContext<'_, '_> {
         let tiles = ChainTiles::of(self, &chain);
         chain.has_faster_gpu_tiles = tiles.is_some_and(|tiles| tiles.beats_whole(self, &chain, &needed));
         chain.has_recomputing_variants = true;
-        // each target has its own reason: shared memory, or a core's caches
+        // each target has its own limit: shared memory, or a core's caches
         if !chain.has_faster_gpu_tiles && Buffers::of(self, &chain).is_none() {
             return;
         }
@@ -234,8 +235,8 @@ impl LaunchContext<'_, '_> {
         chain.is_none_or(|chain| chain.has_recomputing_variants || Buffers::of(self, chain).is_some())
     }
 
-    /// Refuses a group that reads some of the arrays `all` elsewhere than at constant distances from an
-    /// element in the interior.
+    /// Refuses a group that reads some of the arrays `all` at other than constant distances from an element in the
+    /// interior.
     fn reads_around(
         &mut self,
         fused: &FusedGroup,
@@ -246,7 +247,7 @@ impl LaunchContext<'_, '_> {
         let own: Vec<NodeId> = fused.items.iter().map(|it| opened(&mut self.g, it.node, &index)).collect();
         let inside: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut self.g, *a, &index)).collect();
         let is_read = |g: &Graph, n: NodeId| matches!(g.op(n), Op::Elem(x, _) if all.contains(x));
-        // at the edges, too, no element is read that is the same for all
+        // nor may elements at the edges read an element that is the same for all
         let closed = self.g.reachable(own).into_iter().find(|n| is_read(&self.g, *n) && self.g.is_closed(*n));
         if let Some(n) = closed {
             return Err(format!("the read{} is of one element for all", of_line(&self.g, n)));
@@ -264,8 +265,8 @@ impl LaunchContext<'_, '_> {
         Ok(())
     }
 
-    /// Returns how long the index space of the last group is at least along each axis if an array has
-    /// elements; `None` if that is not known.
+    /// Returns the minimum extent of the last group's index space, along each axis, for which an array has elements;
+    /// `None` if that is not known.
     fn least_extent(&mut self, array: NodeId, last: &FusedGroup) -> Option<i64> {
         let mut least = 1;
         for (axis, n) in last.domain.iter().enumerate() {
@@ -277,8 +278,8 @@ impl LaunchContext<'_, '_> {
     }
 }
 
-/// Returns what a group takes beyond the edges of the arrays that it reads, for those where that matters.
-/// Returns `None` if one before it takes something else there.
+/// Returns what a group reads beyond the edges of its arrays, for those where that matters. Returns `None` if a
+/// group before it reads something else there.
 fn agreed(
     l: &mut LaunchContext,
     halo: &Halo,
@@ -303,11 +304,11 @@ fn too_many_beyond(g: &Graph, n: NodeId) -> Refusal {
     )
 }
 
-/// What is known of the values beyond the edges of an array, while its readers are found.
+/// What is known of the values beyond the edges of an array, while its readers are examined.
 struct Beyond {
     /// The variables of the indices.
     at: Vec<NodeId>,
-    /// What readers take at them, where some take anything.
+    /// What readers take at these indices, if they take anything.
     value: Option<NodeId>,
 }
 
@@ -318,8 +319,8 @@ impl Beyond {
         Beyond { at, value: None }
     }
 
-    /// Returns the indices and the value at them, as far as arrays in memory tell; `whole` is the array as it
-    /// is computed from these alone.
+    /// Returns the indices and the value at them, computed from arrays in memory. `whole` is the form of the array
+    /// that reads these alone.
     fn finished(self, l: &mut LaunchContext, array: NodeId, whole: NodeId) -> Option<BeyondEdges> {
         let Beyond { at, value } = self;
         let is_plain = value.is_none();
@@ -356,8 +357,8 @@ impl BeyondEdges {
         Ok(l.with_loaded(Loaded::default(), known)?.remove(0))
     }
 
-    /// Emits the value at indices that may be beyond the edges of the index space of the group `fused`. Where
-    /// nobody needs it, it is 0.
+    /// Emits the value at indices that may be beyond the edges of the index space of the group `fused`. If nothing
+    /// needs the value there, it is 0.
     pub(in crate::schedule) fn guarded_value_at(
         &self,
         l: &mut Lower,

@@ -1,5 +1,5 @@
-//! Stored columns: fused groups that store matrices, and a group that reduces the columns of what they
-//! store or read, in one launch that reads the matrix once.
+//! Stored columns: some fused groups store matrices, and another one reduces the columns of what they store or read.
+//! One launch computes all of them, and reads the matrix once.
 //!
 //! ```text
 //! for all i, j: b[i, j] = a[i, j] + u[i] * v[j]          for all strips of columns, for all rows:
@@ -7,10 +7,10 @@
 //!                                                          x[j] += b[i, j] * y[i]
 //! ```
 //!
-//! The launch is an alternative, as that of [`super::resident_segments`] is: it runs instead of those of the
-//! groups where a strategy goes through strips of columns. Each element is computed once, by whoever adds
-//! it to its column, and stored there. So an output may be a matrix that is read at the element's own
-//! index only. The columns have the order of semantics 5.1, as if they were alone.
+//! The launch is an alternative like that of [`super::resident_segments`]: it runs instead of those of the groups
+//! where a strategy goes through strips of columns. The thread that adds an element to its column computes it and
+//! stores it, so each element is computed once, and an output may be a matrix that is read at the element's own index
+//! only. The columns have the order of semantics 5.1, as if they were alone.
 
 use super::resident_segments::{MAX_GROUPS, may_share, recomputed};
 use crate::core::{Graph, NodeId, Op};
@@ -27,8 +27,8 @@ use crate::schedule::groups::{self, FusedGroup, Item, is_store};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
-/// Returns the number of groups from the first one on that may go over the same columns, as far as the
-/// index spaces tell: at least 2. `scalars` are the scalar results of each group.
+/// Returns the number of groups from the first one on, at least 2, that may go over the same columns; only the index
+/// spaces are looked at. `scalars` are the scalar results of each group.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let reduces = |fused: &&FusedGroup| reduces(g, fused);
     let columns = &all.iter().take(MAX_GROUPS).find(reduces)?.domain;
@@ -51,8 +51,8 @@ fn stores(g: &Graph, fused: &FusedGroup, columns: &[NodeId]) -> bool {
         && fused.items.iter().all(|it| is_store(g, it) && !groups::is_nested(g, it))
 }
 
-/// Returns the group of a launch that computes all groups of a chain: its items are the results, and what
-/// is `needed` later. Returns `None` if a matrix is needed that is no result.
+/// Returns the group of a launch that computes all groups of a chain: its items are the results, and values that are
+/// `needed` later. Returns `None` if a matrix is needed that is not a result.
 pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
     let domain = chain.iter().find(|fused| reduces(g, fused))?.domain.clone();
     let is_stored = |it: &&Item| it.result.is_some() || needed.contains(&it.node);
@@ -67,8 +67,8 @@ pub fn of_columns(g: &Graph, fused: &FusedGroup) -> FusedGroup {
 }
 
 impl LaunchContext<'_, '_> {
-    /// Finds the facts about a launch that stores matrices and reduces their columns: `fused` of the groups
-    /// `chain`. Returns `None` if it cannot, or if no matrix would be read fewer times.
+    /// Finds the facts about a launch that stores matrices and reduces their columns: `fused` computes the groups of
+    /// `chain`. Returns `None` if such a launch is not possible, or if it would read no matrix fewer times.
     pub(in crate::schedule) fn find_stored_columns(
         &mut self,
         fused: &FusedGroup,
@@ -117,7 +117,7 @@ impl LaunchContext<'_, '_> {
             inits.extend(r.init(self));
             elements.extend(r.elements(self, row));
         }
-        // what is read at the place of an element, by its column and by what is stored
+        // the reads at an element's own place, both by its column's reductions and by the values that are stored
         let mut accesses = Accesses::default();
         let mut read = |l: &Self, roots: Vec<NodeId>, at: &[NodeId]| {
             let mut own = HashSet::default();

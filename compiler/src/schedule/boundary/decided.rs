@@ -7,15 +7,15 @@ use rustc_hash::FxHashMap as HashMap;
 /// not in the interior.
 pub type BoundaryWidth = (i64, i64);
 
-/// What the interior of elements is.
+/// The interior of some elements.
 pub struct Decided {
     /// The indices of an element.
     pub index: Vec<NodeId>,
-    /// Its values there.
+    /// The program's values of the element at these indices.
     pub roots: Vec<NodeId>,
-    /// The nodes that become others in the interior.
+    /// The nodes that the interior replaces, with what replaces them.
     pub memo: HashMap<NodeId, NodeId>,
-    /// The boundary widths within which they do.
+    /// The boundary widths within which that is right.
     pub widths: Vec<BoundaryWidth>,
 }
 

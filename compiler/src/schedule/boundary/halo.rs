@@ -1,13 +1,13 @@
 //! The halo: the values beyond the edges of arrays that elements read around their own indices.
 //!
 //! ```text
-//! x[min(max(i - 1, 0), n - 1)] + x[min(max(i + 1, 0), n - 1)]    ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
+//! x[min(max(i - 1, 0), n - 1)] + x[min(max(i + 1, 0), n - 1)]
+//!     ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
 //! ```
 //!
-//! If all reads of an array agree on the values beyond its edges, the interior's code is right for
-//! every element once the halo is filled, and each value of the halo is computed once for all
-//! elements that read it. An array that is only read in bounds gets a plain halo, whose values no
-//! element uses.
+//! If all reads of an array agree on the values beyond its edges, the interior's code is right for every element once
+//! the halo is filled, and each value of the halo is computed once for all elements that read it. An array that is
+//! only read in bounds gets a plain halo, whose values no element uses.
 
 use super::interior::{self, Interior};
 use super::rebuilt::rebuilt;
@@ -54,7 +54,7 @@ impl Halo {
         let (g, none) = (&mut l.g, HashMap::default());
         let memo = decided.as_ref().map_or(&none, |of| &of.memo);
         let reads = reads(g, &index, &roots, memo)?;
-        // apart from the reads, the interior's element must be the program's
+        // apart from the reads, the interior's element must equal the program's
         let seeds = reads.iter().map(|r| (r.node, memo.get(&r.node).copied().unwrap_or(r.node))).collect();
         let made = rebuilt(g, &roots, seeds, &mut |_, _| None);
         let same = roots.iter().zip(&wanted).all(|(n, w)| made.get(n).unwrap_or(n) == w);

@@ -7,12 +7,11 @@
 //! x[(i + 2) % n]                                  ->   x[i + 2]           width 0 before, 2 after
 //! ```
 //!
-//! Comparisons, `min`, `max`, remainders and `within` of indices are replaced by simpler values
-//! where constant boundary widths prove these. The widths are the least ones that suffice. In the
-//! interior, the new code gives the same bits as the program's element and leaves no error record
-//! that the program does not leave; at the edges the program's element is computed. An operation on
-//! an index that is shifted by a value which only the call knows is never replaced, because the sum
-//! might wrap.
+//! Comparisons, `min`, `max`, remainders and `within` of indices are replaced by simpler values where constant
+//! boundary widths prove these. The widths are the least ones that suffice. In the interior, the new code gives the
+//! same bits as the program's element and leaves no error record that the program does not leave; at the edges the
+//! program's element is computed. If an index is shifted by a value that only the call knows, operations on it are
+//! never replaced, because the sum might wrap.
 
 pub use super::decided::BoundaryWidth;
 use super::decided::Decided;
@@ -27,8 +26,7 @@ use crate::schedule::groups::{FusedGroup, is_store};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
-/// The greatest boundary width. An operation that would need a wider boundary is no test for an
-/// edge.
+/// The greatest boundary width. An operation that would need a wider boundary is not a test for an edge.
 const MOST: i64 = 64;
 
 /// The interior of a fused group.
@@ -39,7 +37,7 @@ pub struct Interior {
     pub arrays: Vec<NodeId>,
     /// The boundary widths, one pair per axis.
     pub widths: Vec<BoundaryWidth>,
-    /// What was decided of the elements at the indices that stand for any, unless nothing was asked.
+    /// What was decided about the elements at variable indices; `None` if nothing had to be decided.
     pub decided: Option<Rc<Decided>>,
 }
 
@@ -131,7 +129,7 @@ pub fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     }
 }
 
-/// Returns an extent for its maximum with 1: an element exists, so no extent is 0.
+/// Returns an extent in place of its maximum with 1: an element exists, so no extent is 0.
 pub fn divisor(g: &Graph, n: NodeId, is_extent: impl Fn(NodeId) -> bool) -> NodeId {
     let extent = without_bound(g, n);
     if is_extent(extent) { extent } else { n }
@@ -220,7 +218,7 @@ impl<'a> Facts<'a> {
             rest = rest.minus(&self.extents[axis].scaled(-k));
             rest.constant = rest.constant.wrapping_sub(k);
         }
-        // of a constant that is not small, `at_least` proves nothing below
+        // if the constant is not small, `at_least` proves nothing below
         let missing = rest.constant.saturating_neg().max(0);
         let width = width(missing, k);
         if own.next().is_some() || width > MOST || !rest.at_least(g, -missing) {
@@ -231,8 +229,8 @@ impl<'a> Facts<'a> {
         Some(widths)
     }
 
-    /// Whether a form cannot wrap: it has small coefficients, and its terms are indices, lengths,
-    /// and extents that are no sums themselves.
+    /// Whether a form cannot wrap: it has small coefficients, and its terms are indices, lengths, and extents that
+    /// are not sums themselves.
     fn is_small(&self, g: &Graph, form: &Linear) -> bool {
         let is_extent = |t: &NodeId| {
             self.extents.iter().any(|e| {
@@ -343,7 +341,7 @@ mod tests {
         assert_eq!(vector(body), (vec![(2, 3)], vec![vec![-2], vec![3]]));
     }
 
-    /// Nothing is decided by what only a call knows, nor by half of a vector.
+    /// Values that only a call knows decide nothing, and half of a vector does not either.
     #[test]
     fn undecided() {
         let body = "    %j = add %i, %k

@@ -7,12 +7,11 @@
 //! select(0 < i && i < n - 1, x[max(i - 1, 0)] + .., y)  ->   select(0 < i && i < n - 1, x[i - 1] + .., y)
 //! ```
 //!
-//! A read beyond the edge of the array may give any value, because a `select` discards it. The form
-//! assumes that extents are so long that no index is near both ends of an axis
-//! ([`Predicated::least`]).
+//! A read beyond the edge of the array may give any value, because a `select` discards it. The form assumes that
+//! extents are so long that no index is near both ends of an axis ([`Predicated::least`]).
 //!
-//! An index that wraps around has no element at hand to choose. Where the caller has the elements of
-//! the other end beyond an edge ([`Domain::may_wrap`]), it is the plain index:
+//! For an index that wraps around, no element at a constant distance can be selected. If the caller has the elements
+//! of the other end beyond an edge ([`Domain::may_wrap`]), such an index becomes the plain one:
 //!
 //! ```text
 //! x[(i + n - 1) % n]                                    ->   x[i - 1]
@@ -25,8 +24,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A length greater than that of any axis, for an analysis that must not take an axis for a short
-/// one.
+/// A length greater than that of any axis, for an analysis that must not take an axis for a short one.
 const ENDLESS: i64 = 1 << 40;
 
 /// The predicated form of an element.
@@ -34,9 +32,9 @@ const ENDLESS: i64 = 1 << 40;
 pub struct Predicated {
     /// The element's value.
     pub value: NodeId,
-    /// The least length of each axis for which the form is right.
+    /// The minimum length of each axis for which the form is right.
     pub least: i64,
-    /// For each axis whether reads go on at the other end.
+    /// For each axis, whether reads beyond its edges go on at the other end.
     pub wrapped: Vec<bool>,
 }
 
@@ -49,7 +47,7 @@ pub struct Domain<'a> {
     /// Returns the least and the greatest distance at which an array may be read, one pair per
     /// axis.
     pub reach: &'a dyn Fn(NodeId) -> Vec<(i64, i64)>,
-    /// Whether the elements of the other end are beyond an edge if reads go on there.
+    /// If reads go on at the other end of an axis: whether the caller has the elements of that end beyond the edge.
     pub may_wrap: bool,
 }
 
@@ -75,7 +73,7 @@ pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicate
     Some(Predicated { value, least: edges.least, wrapped: edges.wrapped })
 }
 
-/// Whether a value of the predicated form depends on an index by nothing but which elements it reads.
+/// Whether a value of the predicated form depends on an index only by which elements it reads.
 pub fn only_reads_by(g: &Graph, value: NodeId, index: NodeId) -> bool {
     let (mut pending, mut seen) = (vec![value], HashSet::default());
     while let Some(n) = pending.pop() {
@@ -239,8 +237,7 @@ impl Edges<'_> {
         Some(value)
     }
 
-    /// Returns the distances at which an index of one axis lies that is clamped, reflected or the
-    /// like.
+    /// Returns the distances of a read whose index along one axis is clamped, reflected or the like.
     fn choices(&mut self, g: &mut Graph, at: NodeId, axis: usize) -> Option<Choices> {
         let (own, length) = (self.domain.index[axis], self.domain.extents[axis]);
         if g.node(at).free != g.node(own).free {
@@ -269,7 +266,7 @@ impl Edges<'_> {
             distances[1].push(near(g, place));
         }
         self.least = self.least.max(before + behind + 1);
-        // at the first indices a read that wraps is one length further on, at the last ones one less
+        // at the first indices, a read that wraps has a distance greater by the length; at the last ones, less by it
         let goes_on = |(distances, sign): (&Vec<Linear>, i64)| {
             distances
                 .iter()
@@ -284,8 +281,8 @@ impl Edges<'_> {
     }
 }
 
-/// The distance of a read's index from the element's own index: away from the ends of the axis, and
-/// at each index near the ends.
+/// The distance of a read's index from the element's own index: away from the ends of the axis, and at each index
+/// near the ends.
 struct Choices {
     tap: i64,
     before: Vec<i64>,

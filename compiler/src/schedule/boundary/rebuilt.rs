@@ -30,8 +30,8 @@ pub fn rebuilt(
             None => n,
         };
         g.set_loc(before);
-        // a read that depends on no index any more would be moved out of the loop, where there may
-        // be no element in the interior
+        // a read that no longer depends on an index would be moved out of the loop, where the interior may have no
+        // element
         let is_moved = matches!(g.op(n), Op::Elem(..) | Op::At(..)) && g.is_closed(made);
         if made != n && !is_moved {
             if g.node(n).bound {

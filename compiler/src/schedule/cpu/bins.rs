@@ -1,5 +1,5 @@
-//! Bins: the unit of work is a part of the elements, whose bins no other thread has. They are a row of the result,
-//! and the elements are joined there one after another. The rows are joined by the launch after this one.
+//! Bins: the unit of work is a part of the elements, whose bins no other thread accesses. They are a row of the
+//! result, and the elements are joined there one after another. The launch after this one joins the rows.
 
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -30,7 +30,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, bins: &Bins) -> Result<Vec
     Ok(vec![Stmt::For(part, Expr::TileBegin, Expr::TileEnd.min(l.launch.count()), body)])
 }
 
-/// Returns where a bin of a part lies.
+/// Returns the index in memory of bin `k` of a part.
 fn bin(l: &mut Lower, mem: Mem, part: Reg, k: &Expr) -> Expr {
     l.place_at(mem, &[Expr::Reg(part), k.clone()])
 }

@@ -1,5 +1,5 @@
-//! Rows cut at their edges: the ranges of a row that need no tests of indices have code of their own
-//! (`ranges.rs`), which the C compiler vectorises.
+//! Rows cut at their edges: the ranges of a row that need no tests of indices have separate code (`ranges.rs`), which
+//! the C compiler vectorises.
 //!
 //! ```text
 //! begin           first                                   last       end
@@ -55,8 +55,8 @@ impl Part<'_> {
         Part { begin, end: Some(end), roots, given: self.given.clone() }
     }
 
-    /// Returns the loop over the part's elements. The second value says whether it first tests the
-    /// conditions of unlikely arms.
+    /// Returns the loop over the part's elements. The second value says whether the loop first tests the conditions
+    /// of unlikely arms.
     pub fn elements(&self, l: &mut Lower, name: &'static str, body: &mut Body) -> Result<(Vec<Stmt>, bool)> {
         if let Some(end) = &self.end {
             return each(l, name, &self.begin, end, body).map(|loops| {
@@ -81,8 +81,8 @@ pub struct RowOf<'a> {
     pub outer: &'a [(NodeId, Expr)],
 }
 
-/// A range of a row: the condition that it has the element at an index, where it begins, and where
-/// it ends unless it is one element.
+/// A range of a row: the condition that the element at an index belongs to it, the index where it begins, and the
+/// index where it ends, unless it is one element.
 struct Bounds {
     has_at: Expr,
     first: Expr,
@@ -102,7 +102,7 @@ fn both(a: Option<Expr>, b: Expr) -> Option<Expr> {
 }
 
 impl RowOf<'_> {
-    /// Emits what tells where a range lies between `begin` and `end`.
+    /// Emits code that computes where a range lies between `begin` and `end`.
     fn bounds(
         &self,
         l: &mut Lower,
@@ -157,8 +157,7 @@ impl RowOf<'_> {
 }
 
 impl RowParts {
-    /// Returns the parts of rows whose elements are `roots` at `index`. Without `cut`, a row is one
-    /// part.
+    /// Returns the parts of rows whose elements are `roots` at `index`. If not `cut`, a row is one part.
     pub fn of(
         l: &mut LaunchContext,
         fused: &FusedGroup,
@@ -195,7 +194,7 @@ impl RowParts {
             let part = Part { begin: Expr::Reg(reg), end: b.last.clone(), roots: &r.roots, given: b.given };
             let mut inside = l.with_own_hosts(|l| work(l, &part))?;
             inside.push(Stmt::Assign(reg, b.last.unwrap_or(Expr::Reg(reg).plus(Expr::int(1)))));
-            // if all elements are in ranges, those that are in no other one are in the last
+            // if the ranges have all elements, those that are in no other range are in the last one
             rest = Some(match rest {
                 Some(rest) => vec![Stmt::If(b.has_at, inside, rest)],
                 None => inside,

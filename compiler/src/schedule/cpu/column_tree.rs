@@ -11,7 +11,7 @@ use crate::schedule::element::reduction::Reduction;
 pub struct Tile<'a> {
     /// The reduction.
     pub r: &'a Reduction,
-    /// What surrounds the reduction.
+    /// The values that are known around the reduction.
     pub place: &'a Surroundings<'a>,
     /// The tile's first element.
     pub base: Expr,
@@ -19,9 +19,9 @@ pub struct Tile<'a> {
     pub count: Expr,
 }
 
-/// Emits the join of 128 columns: 64 pairs of neighbours, then 32, .. 1. Each level has its own
-/// array, so that each loop vectorises. An operator with loops of its own would not vectorise; its
-/// code is emitted once, for a general loop.
+/// Emits the join of 128 columns: 64 pairs of neighbours, then 32, .. 1. Each level has its own array, so that each
+/// loop vectorises. An operator with loops of its own would not vectorise; its code is emitted once, for a general
+/// loop.
 pub fn tree_of(
     l: &mut Lower,
     r: &Reduction,
@@ -47,17 +47,17 @@ pub fn tree_of(
 
 /// A column of a row.
 pub struct Column<'a> {
-    /// The arrays of the accumulators that are no constants of the row, the last of all accumulators.
+    /// The arrays of the accumulators, the last of all accumulators, that are not constants of the row.
     pub all: &'a [Mem],
     /// The column's number.
     pub at: &'a Expr,
-    /// The variables of the last accumulators, whose values before the row are loaded; none in a first row.
+    /// The variables of the last accumulators, whose values before the row are loaded. There are none in a first row.
     pub before: &'a [NodeId],
 }
 
 impl Column<'_> {
-    /// Emits the column's step, which computes `roots` of `vars`, or only the values of `conditions` if there
-    /// are any.
+    /// Emits the column's step, which computes `roots` of `vars`, or, if there are `conditions`, only the values of
+    /// these.
     pub fn step(
         &self,
         l: &mut Lower,
@@ -79,8 +79,8 @@ impl Column<'_> {
     }
 }
 
-/// Emits f(m[2k], m[2k + 1]) and returns its value. `m` has an array for each accumulator. Where each value is of
-/// `rows` elements, what counts them is not loaded.
+/// Emits f(m[2k], m[2k + 1]) and returns its value. `m` has an array for each accumulator. If each value is known to
+/// join `rows` elements, their counts are not loaded.
 pub fn pair(
     l: &mut Lower,
     r: &Reduction,
@@ -109,7 +109,7 @@ pub fn pair(
     l.region(&vars, &join, place.at, body)
 }
 
-/// Returns the number of the row that begins with element `row` of a tile, as a number of type `ty`.
+/// Returns the number of a tile's row that begins with element `row`, as a value of type `ty`.
 pub fn number_of(row: &Expr, ty: Ty) -> Expr {
     let number = Expr::binary(BinaryOp::Shr, row.clone(), Expr::int(COLUMNS.trailing_zeros().into()));
     Expr::Cast(ty, Box::new(number))
@@ -120,14 +120,14 @@ pub fn load(arrays: &[Mem], at: &Expr) -> Vec<Expr> {
     arrays.iter().map(|m| Expr::load(*m, at.clone())).collect()
 }
 
-/// Emits the stores of values at an index of the arrays of a reduction's accumulators. Values that
-/// follow from one another are computed before the first store.
+/// Emits the stores of values at an index of the arrays of a reduction's accumulators. All values are computed before
+/// the first store, because they may depend on one another.
 pub fn store(arrays: &[Mem], at: &Expr, values: Vec<Expr>, out: &mut Vec<Stmt>) {
     out.extend(arrays.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
 }
 
-/// Emits the join of the first `width` columns, in place and in order. A last column without a
-/// neighbour goes to the next level as it is.
+/// Emits the join of the first `width` columns, in place and in order. If the last column has no neighbour, it goes
+/// to the next level as it is.
 pub fn short_tree_of(
     l: &mut Lower,
     r: &Reduction,

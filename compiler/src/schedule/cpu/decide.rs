@@ -1,5 +1,4 @@
-//! Decides what an element of a row tests, under assumptions that become the bounds of a range
-//! (`ranges.rs`).
+//! Decides the conditions in an element of a row under assumptions, which become the bounds of a range (`ranges.rs`).
 
 use crate::core::arithmetic::with_zero;
 use crate::core::linear::{self, Linear, is_i64};
@@ -13,13 +12,13 @@ use crate::schedule::element::lower::LaunchContext;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Terms of forms are tested to be below this value, and above its negative.
+/// The kernel tests that the terms of forms are below this value, and above its negative.
 const SMALL: i64 = 1 << 40;
 
 /// Where in a row a range lies.
 pub enum RangeLocation {
-    /// From the greatest of the lower bounds to the least of the upper ones, and within the boundary
-    /// widths of each axis.
+    /// From the maximum of the lower bounds to the minimum of the upper ones, and within the boundary widths of each
+    /// axis.
     Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
     /// The first element.
     First,
@@ -59,9 +58,9 @@ pub struct Walk<'w, 'l, 's, 'a> {
     pub l: &'l mut LaunchContext<'s, 'a>,
     facts: Facts<'w>,
     pub assumed: Assumed,
-    /// Whether total reads become plain ones, by further assumptions.
+    /// Whether total reads become plain ones by further assumptions.
     reads: bool,
-    /// Values that are the same for the whole row, and may leave records outside of the range.
+    /// Values that are the same for the whole row, and that may leave records outside of the range.
     pub given: Vec<NodeId>,
     /// Conditions that are the same for the whole row, and must hold.
     tests: Vec<NodeId>,
@@ -80,8 +79,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         self.l.g.node(n).free.contains(&own)
     }
 
-    /// Returns the node that replaces a node. `is_index`: it is the index of a read, or a part of
-    /// it.
+    /// Returns the node that replaces a node. `is_index` says that the node is the index of a read, or a part of it.
     pub fn node(&mut self, n: NodeId, is_index: bool) -> NodeId {
         if !self.varies(n) {
             if self.memo.insert((n, false), n).is_none() {
@@ -94,8 +92,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         }
         let before = self.l.g.set_loc(self.l.g.node(n).loc.clone());
         let mut made = self.varying(n, is_index);
-        // a read that depends on no index any more would be moved out of the loop, where there may
-        // be no element of the range
+        // a read that no longer depends on an index would be moved out of the loop, where the range may have no
+        // element
         if matches!(self.l.g.op(n), Op::Elem(..) | Op::At(..)) && self.l.g.is_closed(made) {
             made = n;
         }
@@ -150,8 +148,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         }
     }
 
-    /// Returns the value of an operation on indices that the assumptions decide. Clamps of indices
-    /// are decided by further assumptions: in most of a row, the index is the one that moves.
+    /// Returns the value of an operation on indices that the assumptions decide. Further assumptions decide clamps of
+    /// indices: in most of a row, the clamped index is the one that moves.
     fn decided(&mut self, op: &Op, is_index: bool) -> Option<NodeId> {
         let (a, mut b) = question(&self.l.g, op)?;
         let Op::Binary(asked, ..) = *op else { return None };
@@ -176,7 +174,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
                 (BinaryOp::Min, false, true) => (Form::Ge, a, Answer::Second),
                 _ => return None,
             };
-            // a constant is no far end
+            // a constant is not taken for the far end of an array
             let is_end = asked == BinaryOp::Max || self.l.g.as_lit(clamped).is_none();
             known = (is_end && self.assume(&[form.of(first, second)], &operands)).then_some(is);
         }
@@ -190,7 +188,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         })
     }
 
-    /// Assumes that an element is in bounds. Returns false if that is no condition on linear forms.
+    /// Assumes that an element is in bounds. Returns false if linear forms cannot express that.
     fn inside(&mut self, x: NodeId, at: &[NodeId]) -> bool {
         let bounds: Vec<_> = at.iter().zip(0..).map(|(i, axis)| (*i, self.l.extent(x, axis))).collect();
         self.within(&bounds)
@@ -207,8 +205,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         self.is_exact(&operands) && self.assume(&forms, &operands)
     }
 
-    /// Assumes that forms of these operands are not negative. Returns false, and assumes nothing, if
-    /// one of them is no bound of a range, or contradicts the others.
+    /// Assumes that forms of these operands are not negative. If one of them cannot be a bound of a range, or
+    /// contradicts the others, returns false and assumes nothing.
     fn assume(&mut self, forms: &[Linear], operands: &[Linear]) -> bool {
         let before = self.assumed.forms.len();
         for form in forms {
@@ -241,8 +239,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         proves(form) || self.assumed.forms.iter().any(|known| proves(&form.minus(known)))
     }
 
-    /// Whether operands are exact if their terms are small, and have no other terms than the row's
-    /// index and values that are the same for the whole row.
+    /// Whether operands are exact if their terms are small, and have no terms other than the row's index and values
+    /// that are the same for the whole row.
     fn is_exact(&self, operands: &[Linear]) -> bool {
         operands.iter().all(|form| self.is_bound(form))
     }
@@ -260,8 +258,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
             && form.terms.keys().all(|t| *t == self.row.own() || is_value(*t))
     }
 
-    /// Takes a value that is the same for the whole row out of its elements if it may leave error
-    /// records: elements are in the range only if it leaves none.
+    /// Takes out of the elements a value that is the same for the whole row but may leave error records: elements are
+    /// in the range only if it leaves none.
     fn uniform(&mut self, n: NodeId) {
         let g = &mut self.l.g;
         let parts = g.reachable_until([n], |m| g.is_closed(m) && g.op(m).needs_launch());
@@ -303,12 +301,12 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         all
     }
 
-    /// Returns the sides of the first comparison that guards a total read, as the forms that are not
-    /// negative there, and the terms that must be small.
+    /// Returns the two sides of the first comparison that guards a total read: for each the form that is not negative
+    /// there; and the terms that must be small.
     pub fn guard(&self, roots: &[NodeId]) -> Option<([Linear; 2], IndexSet<NodeId>)> {
         let is_total = |g: &Graph, n: NodeId| matches!(g.op(n), Op::At(..) | Op::Within(..));
         let g = &self.l.g;
-        // the conditions of loops inside of the element are about other indices
+        // the conditions of loops inside of the element depend on other indices
         let is_loop = |n: NodeId| g.op(n).lambda().is_some();
         for n in g.reachable_until(roots.iter().copied(), is_loop).into_iter().rev() {
             let Op::Select(c, a, b) = *g.op(n) else { continue };
@@ -381,7 +379,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
     }
 }
 
-/// Returns the test that a term of a form is small, unless it is known.
+/// Returns the test that a term of a form is small, unless that is known.
 fn small(g: &mut Graph, term: NodeId, index: &[NodeId]) -> Option<NodeId> {
     if index.contains(&term) || matches!(g.op(term), Op::Len(..)) {
         return None;

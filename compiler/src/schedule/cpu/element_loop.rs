@@ -3,7 +3,8 @@
 //! without the unlikely arms if no condition holds.
 //!
 //! ```text
-//! for i { body }    ->    var rare = 0    for i { rare |= condition }    if rare != 0 { seq i { body, with branches } } else { for i { body without } }
+//! for i { body }    ->    var rare = 0    for i { rare |= condition }
+//!                         if rare != 0 { seq i { body, with branches } } else { for i { body without } }
 //! ```
 //!
 //! If no unlikely arm is expensive, the slow loop has no branches and vectorises as well.
@@ -31,12 +32,12 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     let conditions = assumed.assumed();
     let has_loops = fast.iter().any(Stmt::has_loop);
     let fast = Stmt::For(i, lo.clone(), hi.clone(), fast);
-    // if no code for CPUs is wanted, only an element's operations and its arrays are of interest
+    // if no code for CPUs is wanted, the caller only needs an element's operations and its arrays
     if conditions.is_empty() || !l.launch.wanted.has_cpu() {
         return Ok(vec![fast]);
     }
-    // a loop whose body has loops does not vectorise: one copy of the body keeps nested loops from
-    // multiplying the code
+    // a loop whose body has loops does not vectorise: with one copy of the body, nested loops do not multiply the
+    // code
     if has_loops {
         let (i, all, _, _) = variant(l, UnlikelyArms::default(), None)?;
         return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);

@@ -1,6 +1,5 @@
-//! Fold: strict left folds in index order (semantics 5.5), as one loop on one thread, which all
-//! folds over one index space share. The accumulators are stored in the scratch arrays, from which
-//! `finish` loads them.
+//! Fold: strict left folds in index order (semantics 5.5), as one loop on one thread, shared by all folds over one
+//! index space. The accumulators are stored in the scratch arrays, from which `finish` loads them.
 
 use crate::core::NodeId;
 use crate::error::Result;

@@ -1,7 +1,6 @@
-//! Segments whose tiles are in index order (`schedule/facts/in_order.rs`): a loop over the 128 columns of a tile, each of
-//! which is 16 neighbouring elements, folds them by straight code, so that it becomes vectors with one column in each
-//! lane. In tiles that are whole each element is there, and nothing asks whether it is. The tiles' results are joined
-//! as neighbours, too.
+//! Segments whose tiles are in index order (`schedule/facts/in_order.rs`): a loop over the 128 columns of a tile,
+//! each of which is 16 neighbouring elements, folds them by unrolled code, so that each lane of a vector has a
+//! column. In whole tiles no code tests whether an element exists. The tiles' results are joined as neighbours, too.
 
 use super::column_tree::{short_tree_of, store};
 use super::stores::Stores;
@@ -17,9 +16,9 @@ use crate::schedule::facts::in_order::{InOrder, joined, stepped};
 use crate::schedule::groups::{FusedGroup, Item};
 use std::rc::Rc;
 
-/// The elements of a column.
+/// The number of elements of a column.
 const ROWS: i64 = TILE / COLUMNS;
-/// The most nodes of the straight code that folds some elements of a column.
+/// The maximum number of nodes of the unrolled code that folds some elements of a column.
 const MAX_NODES: usize = 512;
 
 /// A fused group that this strategy serves.
@@ -39,7 +38,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<OrderedSegments> 
     Some(OrderedSegments { segments, reduction, order })
 }
 
-/// Whether a length is at most that of as many tiles as a tile has columns.
+/// Whether a length has at most as many tiles as a tile has columns.
 fn is_short(g: &Graph, length: NodeId) -> bool {
     let is_small = |n: NodeId| g.as_lit(n).is_some_and(|n| n.as_i64() <= TILE * COLUMNS);
     match *g.op(length) {
@@ -60,7 +59,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
         r.each().map(|r| l.k.local("of_tiles", r.ty, COLUMNS as u32, &mut body)).collect();
     let places = l.region(std::slice::from_ref(&own), &[order.first, order.count], &own.1, &mut body)?;
     let [first, count] = [0, 1].map(|at| bind(l, "place", places[at].clone(), &mut body));
-    // the last segment has fewer tiles with elements, and joins may ignore those that are absent
+    // the last segment has fewer tiles with elements, and joins may ignore tiles that are absent
     // (`passes/ordered.rs`)
     let some = count.clone().minus(first.clone()).min(length.clone());
     let has_some = Expr::binary(BinaryOp::Lt, first.clone(), count.clone());
@@ -89,7 +88,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
     Ok(out)
 }
 
-/// The values of an accumulator in all columns, or the constant that it is in each of them.
+/// The values of an accumulator in all columns, or the constant that all of them have.
 enum Column {
     Array(Mem),
     Same(Lit),
@@ -108,8 +107,8 @@ fn are_constant(values: &[Expr]) -> Vec<bool> {
     values.iter().map(|e| matches!(e, Expr::Lit(_))).collect()
 }
 
-/// Makes an array of each value that is not the same constant in all columns, and stores the values at `k` after
-/// `body`. The arrays are declared in `out`.
+/// Makes an array for each value that is not the same constant in all columns. `body` gets the stores of the values
+/// at `k`, and `out` the declarations of the arrays.
 fn kept(
     l: &mut Lower,
     (values, same): (Vec<Expr>, &[bool]),
@@ -130,7 +129,7 @@ fn kept(
     columns
 }
 
-/// Folds the columns of the tile whose first element is at `base`.
+/// Folds the columns of the tile that begins at the element `base`.
 fn columns(
     l: &mut Lower,
     r: &Reduction,
@@ -161,7 +160,7 @@ fn columns(
     let mut same = are_constant(&values);
     let mut is_open = batch < ROWS;
     while is_open {
-        // a constant such as a count may be another one after the next batch
+        // a constant such as a count may have another value after the next batch
         let mut before = Vec::new();
         for (e, same) in values.iter().zip(&same) {
             let ty = l.k.kernel.ty(e);

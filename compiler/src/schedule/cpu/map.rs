@@ -45,8 +45,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             Ok(loops)
         })?;
         let t = l.k.reg("t", Ty::I64);
-        // if conditions are tested first, both loops go tile by tile, so that the tile is in the
-        // cache when its elements are computed
+        // if conditions are tested first, both loops go tile by tile, so that the tile is in a cache when its
+        // elements are computed
         let (begin, end) = match looks {
             false => (Expr::TileBegin, Expr::TileEnd),
             true => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),

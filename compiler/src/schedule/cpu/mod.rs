@@ -2,12 +2,12 @@
 //! neighbours), rows of a few elements as straight code (`unrolled_rows`), strips of neighbouring segments
 //! (`segmented_columns`, with the pairwise accumulation of `pairwise`, and `row_strips`, where the segments
 //! are the elements of a row), many short rows at a time (`short_rows`), segments in index order
-//! (`in_order`), elements that reduce a row of their own again and again (`thread_rows`), several reductions and maps of
-//! a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling
-//! buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and
-//! columns in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order
-//! (`fold`), the parts of a scan (`scan`), the steps of a
-//! radix sort (`radix_sort`), bins (`bins`), elements at destinations (`put`), and the code that runs once at the end (`finish`).
+//! (`in_order`), elements that reduce a row of their own again and again (`thread_rows`), several reductions and maps
+//! of a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling buffers of
+//! rows (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and columns in the order of
+//! the tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), the parts of a scan
+//! (`scan`), the steps of a radix sort (`radix_sort`), bins (`bins`), elements at destinations (`put`), and the code
+//! that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
 //! in-place and the strided variant are *staged*: the results of a unit of work go to a local
@@ -59,9 +59,9 @@ use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
 use select::Choice;
 
-/// Makes all variants of the kernel of one fused group. The second value lists the arrays of more
-/// than one dimension that the contiguous variants take as flat. `scalars` are the scalar results
-/// that the kernel's `finish` computes.
+/// Makes all variants of the kernel of one fused group. The second value lists the arrays of more than one dimension
+/// that must be flat for the contiguous variants. `scalars` are the scalar results that the kernel's `finish`
+/// computes.
 pub fn kernels(
     c: &mut LaunchContext,
     name: &str,
@@ -69,7 +69,7 @@ pub fn kernels(
     scalars: &[u32],
 ) -> Result<(CpuVariants, Vec<u32>)> {
     let stores = fused.items.iter().any(|it| is_store(&c.g, it));
-    // a launch that replaces others leaves arrays with any strides to these
+    // a launch that replaces others leaves arrays with any strides to these others
     let is_alternative =
         c.facts.resident.is_some() || c.facts.stored_columns.is_some() || c.facts.whole_scan.is_some();
     let is_contiguous =
@@ -79,7 +79,7 @@ pub fn kernels(
     if staged {
         let (in_place, strategy) = build(c, &format!("{name}_in_place"), fused, true, false)?;
         let strided = format!("{name}_strided");
-        // kernels compute the addresses of matrices explicitly, backends those of vectors
+        // kernels compute the addresses of matrices explicitly; backends compute those of vectors
         let any = match c.signature.arrays.values().any(|a| a.ty.rank > 1) {
             true => build(c, &strided, fused, true, true)?,
             false => (in_place.clone().for_any_strides(&strided), strategy),
@@ -114,7 +114,7 @@ pub fn kernels(
     let contiguous = finished((contiguous, strategy), stores && !is_alternative);
     let mut variants = CpuVariants { contiguous, in_place: None, strided: None };
     if let Some((in_place, any)) = others {
-        // the runtime takes it only where an output is an input that is read at the same index
+        // the runtime takes this variant only if an output is an input that is read at the same index
         let overlaps = stores && c.facts.accesses.may_be_in_place();
         variants.in_place = overlaps.then(|| finished(in_place, false));
         variants.strided = Some(finished(any, false));
@@ -125,8 +125,9 @@ pub fn kernels(
     Ok((variants, dense.into_iter().collect()))
 }
 
-/// Returns the least and the greatest length of rows or columns that a CPU keeps; others take less time in the
-/// launches that are replaced where all threads compute (measured: `bench/NOTES.md`, "Rows and columns of CPUs").
+/// Returns the minimum and the maximum length of rows or columns that a CPU keeps in a cache. Others take less time
+/// in the launches that are replaced, if all threads compute (measured: `bench/NOTES.md`, "Rows and columns of
+/// CPUs").
 pub fn lengths(kept: &ResidentSegments) -> [u32; 2] {
     match kept.along {
         Along::Rows if kept.outer.is_empty() => ANY_LENGTH,

@@ -62,8 +62,7 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
     };
     let has_identity = r.has_identity(l.launch);
     if has_identity {
-        // with an identity in absent columns all loops of the tree have constant bounds, for short
-        // sequences as well
+        // if absent columns have an identity, all loops of the tree have constant bounds, for short sequences as well
         fill(l, &columns, r.absent(l.launch), out);
     } else {
         out.extend(of_row(l, None, &width)?);
@@ -91,7 +90,7 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
         let values = tree_of(l, r, place, &columns, out)?;
         return Ok(values.into_iter().map(|e| bind(l, "total", e, out)).collect());
     }
-    // 128 columns join by loops that vectorise, fewer by a general loop
+    // loops that vectorise join 128 columns; a general loop joins fewer
     let total = variables(l, r, out);
     let (mut full, mut short) = (Vec::new(), Vec::new());
     let values = tree_of(l, r, place, &columns, &mut full)?;
@@ -102,9 +101,9 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
     Ok(total.into_iter().map(Expr::Reg).collect())
 }
 
-/// Whether the loops over whole rows have constant bounds, so that C compilers keep their columns in registers: where
-/// a row is kept, it is in a cache for most of them. Rows that come from memory take longer so, because the
-/// hardware's prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
+/// Whether the loops over whole rows have constant bounds, so that C compilers keep their columns in registers. They
+/// do where rows are kept: a row then is in a cache for most of the loops. Rows that come from memory would take
+/// longer, because the hardware's prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
 fn keeps_rows(l: &Lower) -> bool {
     l.launch.facts.resident.is_some()
 }
@@ -125,8 +124,8 @@ fn columns_of(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Mem> {
     r.each().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out)).collect()
 }
 
-/// Emits the same as [`tile`] for elements that have loops of their own. Their code is emitted once: vectors have
-/// these elements only where they go through their loops in lockstep (`kernel/lockstep`).
+/// Emits the same as [`tile`] for elements that have loops of their own. Their code is emitted once, because they
+/// vectorise only if they go through their loops in lockstep (`kernel/lockstep`).
 pub fn tile_by_loops(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
     let Tile { r, place, base, count } = tile;
     let columns = columns_of(l, r, out);
@@ -141,8 +140,8 @@ pub fn tile_by_loops(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<
     Ok(values.into_iter().map(|e| bind(l, "whole", e, out)).collect())
 }
 
-/// Emits the code of an element of a tile, given its number in the tile, its column, and whether it
-/// is the column's first element.
+/// Emits the code of an element of a tile, given its number in the tile, its column, and the condition that it is the
+/// column's first element.
 type Visit<'a> = dyn FnMut(&mut Lower, Expr, Expr, &Expr, &mut Vec<Stmt>) -> Result<()> + 'a;
 
 /// Emits loops that visit `count` elements (1 to 2048) of a tile, row by row.

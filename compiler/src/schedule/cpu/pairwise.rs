@@ -1,9 +1,8 @@
-//! Pairwise accumulation for the strips of `segmented_columns`, as a binary counter counts (Higham
-//! 1993). Level k of a [`Pile`] holds, for every segment of the strip, the join of 2^k consecutive
-//! values. A value that is pushed after n others is joined with level 0, 1, .. as long as these
-//! bits of n are 1, like a carry, and is stored at the level of the first bit that is 0. So only
-//! values of equally many elements are joined, in the order of the fixed tree, and eight levels
-//! serve 128 values.
+//! Pairwise accumulation for the strips of `segmented_columns` (Higham 1993). It works like a binary counter: level k
+//! of a [`Pile`] holds, for every segment of the strip, the join of 2^k consecutive values. A value that is pushed
+//! after n others is joined with levels 0, 1, .. as long as these bits of n are 1, like a carry, and is stored at the
+//! level of the first bit that is 0. So only values of equally many elements are joined, in the order of the fixed
+//! tree, and eight levels serve 128 values.
 
 use super::strip::Strip;
 use crate::core::COLUMNS;

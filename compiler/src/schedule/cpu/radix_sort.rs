@@ -1,5 +1,5 @@
-//! The steps of a radix sort, each thread for tiles of its own: it counts the digits of a tile, or moves the tile's
-//! elements in order, with the place of each digit's next element in a local array.
+//! The steps of a radix sort. Each thread has tiles of its own. It counts the digits of a tile, or it moves the
+//! tile's elements in order, with the place of each digit's next element in a local array.
 
 use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::error::Result;
@@ -33,14 +33,14 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, step: &RadixStep) -> Resul
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd.min(count), out)])
 }
 
-/// What the code of a tile knows.
+/// What the functions that write the code of a tile share.
 struct Tile<'a> {
     step: &'a RadixStep,
     fused: &'a FusedGroup,
     /// The number of tiles, and the tile's own number.
     count: &'a Expr,
     tile: Expr,
-    /// For each digit how many elements of the tile have it so far, or the place of the next one.
+    /// For each digit: how many elements of the tile have had it so far, or the place of the next element.
     local: Mem,
 }
 
@@ -62,7 +62,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Goes through the elements in order: counts each, or stores it.
+    /// Goes through the elements in order, and counts or stores each.
     fn elements(&self, l: &mut Lower, (begin, end): (Expr, Expr), out: &mut Vec<Stmt>) -> Result<()> {
         let i = l.k.reg("i", Ty::I64);
         let mut body = Vec::new();

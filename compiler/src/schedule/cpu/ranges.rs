@@ -6,15 +6,14 @@
 //!                                                    b[j]               from 0 to min(n, w)
 //! ```
 //!
-//! First come the boundary widths of `boundary/interior.rs`, which are constants. What these leave
-//! open is a linear form of the row's own index and of values that are the same for all of the row:
-//! lengths, scalars, indices of the axes before. A form that must not be negative is a bound of the
-//! range, which the kernel computes for each row. A comparison that guards total reads cuts a row in
-//! two: each side is a range with code of its own.
+//! First come the boundary widths of `boundary/interior.rs`, which are constants. Conditions that these leave open
+//! compare linear forms of the row's own index and of values that are the same for all of the row: lengths, scalars,
+//! indices of the axes before. A form that must not be negative is a bound of the range, which the kernel computes
+//! for each row. A comparison that guards total reads cuts a row in two: each side is a range with separate code.
 //!
-//! The forms are exact as long as their terms are small, which is tested for all terms but lengths
-//! and indices. A range whose tests fail is empty, and elements outside of all ranges are computed
-//! by the program's own code, which leaves the error records.
+//! The forms are exact as long as their terms are small, which is tested for all terms except lengths and indices. A
+//! range whose tests fail is empty. Elements outside of all ranges are computed by the program's own code, which
+//! leaves the error records.
 
 use super::decide::{Assumed, RangeLocation, Row, Walk};
 use crate::core::linear;
@@ -26,7 +25,7 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
 use rustc_hash::FxHashMap as HashMap;
 
-/// A range of a row with code of its own.
+/// A range of a row that has separate code.
 pub struct Range {
     /// The values of an element in the range.
     pub roots: Vec<NodeId>,
@@ -47,13 +46,12 @@ pub struct Ranges {
     pub are_all: bool,
 }
 
-/// The most ranges of a row that comparisons cut.
+/// The maximum number of ranges of a row that comparisons cut.
 const MAX_RANGES: usize = 4;
-/// The most nodes of an element that is written several times.
+/// The maximum number of nodes of an element that is written several times.
 const MAX_NODES: usize = 300;
 
-/// Returns the ranges of the element `roots` at `index`. There are none if the element tests
-/// nothing.
+/// Returns the ranges of the element `roots` at `index`. There are none if the element has no tests.
 pub fn of(l: &mut LaunchContext, fused: &FusedGroup, index: &[NodeId], roots: &[NodeId]) -> Ranges {
     let tests = |n: NodeId| question(&l.g, l.g.op(n)).is_some() || l.g.op(n).may_record(&l.g);
     if !l.g.reachable(roots.iter().copied()).into_iter().any(tests) {
@@ -88,7 +86,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup, index: &[NodeId], roots: &[
 }
 
 impl Range {
-    /// Whether the range is all of any row between these boundary widths of the last axis.
+    /// Whether the range is all that any row has between these boundary widths of the last axis.
     fn is_whole(&self, own: BoundaryWidth) -> bool {
         match &self.place {
             RangeLocation::Within { widths, lower, upper } => {
@@ -102,8 +100,8 @@ impl Range {
 }
 
 impl Row<'_> {
-    /// Adds the assumptions of each range: the sides of the comparisons that guard total reads.
-    /// `waiting` is the number of sides that will be added after this one.
+    /// Adds the assumptions of each range: one side of each comparison that guards total reads. `waiting` is the
+    /// number of sides that will be added after this one.
     fn split(
         &self,
         l: &mut LaunchContext,
@@ -141,8 +139,8 @@ impl Row<'_> {
         Some(Range { roots, given: walk.given, place, test })
     }
 
-    /// Returns the range of a row that need not keep the boundary widths of the axes before the
-    /// last: what these decide is the same for the whole row.
+    /// Returns the range of a row for which only the boundary widths of the last axis hold: conditions that depend on
+    /// the axes before are the same for the whole row.
     fn of_any_row(&self, l: &mut LaunchContext, roots: &[NodeId]) -> Option<Range> {
         let last = self.index.len() - 1;
         let (inner, own) = interior_of(&mut l.g, &self.index[last..], &self.extents[last..], roots);
@@ -159,7 +157,7 @@ impl Row<'_> {
     }
 }
 
-/// Returns scalars whose indices have become values that do not depend on the element.
+/// Simplifies scalars again in which an index has become a value that does not depend on the element.
 fn simplified(g: &mut Graph, roots: &[NodeId]) -> Vec<NodeId> {
     let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
     for n in g.reachable_until(roots.iter().copied(), |m| !g.ty(m).is_scalar() || g.op(m).lambda().is_some())

@@ -57,8 +57,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, tile)])
 }
 
-/// The columns' values and the accumulators of a row that goes on, its first element in the tile, and
-/// the number of its columns. The row's number is known, so counts are not loaded.
+/// A row that goes on: the columns' arrays, the accumulators before it, its first element in the tile, and the number
+/// of its columns. The row's number is known, so counts are not loaded.
 type Row<'a> = (&'a [Mem], Vec<BeforeRow>, Expr, Expr);
 
 /// An accumulator before a row: its variable, and its value if that is the same for all columns.
@@ -88,7 +88,7 @@ impl Tile<'_> {
             out.push(Stmt::Let(w, self.rest.clone().min(Expr::int(COLUMNS)), Default::default()));
             width = Expr::Reg(w);
         }
-        // columns begin with an identity if every reduction has one, else with the first row
+        // columns begin with the identity if every reduction has one, else with the first row
         let mut first_row = 0;
         if identities.iter().all(Option::is_some) {
             let c = l.k.reg("c", Ty::I64);
@@ -169,8 +169,8 @@ impl Tile<'_> {
         all
     }
 
-    /// Emits the code of any tile, full or partial, in which the code of an element is emitted once
-    /// because it has loops.
+    /// Emits the code of any tile, full or partial, in which the code of an element appears only once, because it has
+    /// loops.
     fn by_loops(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         out.push(Stmt::Note("a tile: 16 rows of 128 columns".into()));
         let columns = self.columns_of(l, out);
@@ -205,10 +205,9 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Emits prefetches of a later row of every array that is read element by element: with so many
-    /// loads in flight the hardware's own prefetching falls behind. Measured (bench/NOTES.md):
-    /// several streams gain from a prefetch 2 KiB ahead with vectors of any width; a single stream
-    /// gains from one 4 KiB ahead, with 64-byte vectors only.
+    /// Emits prefetches of a later row of every array that is read element by element: with so many loads in flight
+    /// the hardware's own prefetching falls behind. Measured (bench/NOTES.md): several streams gain from a prefetch 2
+    /// KiB ahead with vectors of any width; a single stream gains from one 4 KiB ahead, with 64-byte vectors only.
     fn prefetch(&self, l: &mut Lower, row: &Expr, out: &mut Vec<Stmt>) {
         let inputs = l.launch.pointwise_inputs();
         let (rows, wide) = if inputs.len() > 1 { (4, false) } else { (8, true) };
@@ -253,12 +252,12 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Returns the elements without their total reads, if all indices have bounds.
+    /// Returns the elements with total reads as plain ones, and the condition for that, if all indices have bounds.
     fn in_bounds(&self, l: &mut Lower, roots: &[NodeId], var: Var) -> Option<InBounds> {
         let count = l.launch.count_node();
         let all = Range::below(l.launch, var, count);
         let plain = in_bounds::of(l.launch, roots, &[all])?;
-        // an operator may read at an index that it gets, on which the condition would depend
+        // an operator may read at an index that it is given, and then the condition would depend on that
         l.launch.g.is_closed(plain.condition).then_some(plain)
     }
 

@@ -1,13 +1,15 @@
-//! Resident columns on a CPU: all stages of a strip of neighbouring columns before the next strip, so that the
-//! strip comes from memory once and then from a cache. The reductions of a strip are those of
-//! `segmented_columns.rs`; what they come to lies in local arrays, from which later stages read it.
+//! Resident columns on a CPU: all stages of a strip of neighbouring columns are computed before the next strip, so
+//! that the strip is read from memory once and then from a cache. The reductions of a strip are those of
+//! `segmented_columns.rs`; their results lie in local arrays, from which later stages read them.
 //!
 //! ```text
-//! strip {  top[q] = max over k of x[k, j + q]    sum[q] = sum over k of exp (x[k, j + q] - top[q])    r[k, j + q] = exp (..) / sum[q]  }
+//! for each strip of columns:
+//!     top[q] = max over k of x[k, j + q]    sum[q] = sum over k of exp (x[k, j + q] - top[q])
+//!     r[k, j + q] = exp (..) / sum[q]
 //! ```
 //!
-//! The longer columns are, the narrower is a strip; long ones are left to the launches that are replaced. An output
-//! may be an input as for rows (`resident_rows.rs`).
+//! The longer columns are, the narrower a strip is; long columns are left to the launches that this one replaces. An
+//! output may be an input as for rows (`resident_rows.rs`).
 
 use super::column_tree::load;
 use super::element_loop::each;
@@ -26,14 +28,14 @@ use crate::schedule::facts::segments;
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Segments, Stage};
 use crate::schedule::groups::Item;
 
-/// Number of columns in a unit of work, and the least width of a strip whose unit has as many.
+/// The number of columns of a unit of work, and the minimum width of a strip.
 pub const STRIP: u32 = 32;
-/// The most columns of a strip: its accumulators are local arrays.
+/// The maximum number of columns of a strip, whose accumulators are local arrays.
 const WIDEST: u32 = 512;
-/// The bytes of a cache that a strip may take, as far as its width can tell.
+/// The bytes that a strip may take of a cache. Its width is chosen by this.
 const CACHE: i64 = 2 << 20;
-/// The length of the longest column that is kept. Of longer ones a strip has short pieces of many rows, which lie in
-/// few sets of a cache where rows are a power of two apart, and in more pages than a processor knows at once.
+/// The maximum length of a column that is kept. A strip of longer ones would have short pieces of many rows: they lie
+/// in few sets of a cache if rows are a power of two apart, and in more pages than the processor's TLB holds.
 pub(super) const LONGEST: u32 = 256;
 
 pub(super) fn main(l: &mut Lower, kept: &ResidentSegments) -> Result<Vec<Stmt>> {
@@ -53,7 +55,7 @@ pub(super) fn main(l: &mut Lower, kept: &ResidentSegments) -> Result<Vec<Stmt>> 
     Ok(out)
 }
 
-/// Returns for each stage its reductions of a column.
+/// Returns each stage's reductions of a column.
 fn stages(l: &mut LaunchContext, kept: &ResidentSegments) -> Vec<(Segments, Vec<Reduction>)> {
     let mut all = Vec::new();
     for stage in &kept.in_memory {
@@ -72,12 +74,12 @@ fn stages(l: &mut LaunchContext, kept: &ResidentSegments) -> Vec<(Segments, Vec<
     all
 }
 
-/// Returns the greatest width of a strip with these reductions.
+/// Returns the maximum width of a strip with these reductions.
 fn most_of(reductions: &[Reduction]) -> u32 {
     if reductions.is_empty() { WIDEST } else { most_segments(reductions).min(WIDEST) }
 }
 
-/// Returns the width of a strip of columns of this length: whole units that a cache holds.
+/// Returns the width of a strip of columns of this length: as many whole units as fit into the cache.
 fn width(l: &LaunchContext, kept: &ResidentSegments, length: &Expr, most: u32) -> Expr {
     let stored = kept.in_memory.iter().flat_map(|s| match s {
         Stage::Store { arrays } => arrays.as_slice(),
@@ -95,7 +97,7 @@ fn width(l: &LaunchContext, kept: &ResidentSegments, length: &Expr, most: u32) -
 /// The columns of a launch.
 struct Columns<'a> {
     kept: &'a ResidentSegments,
-    /// For each stage its reductions of a column, and the values that follow from them.
+    /// Each stage's reductions of a column, and the values that follow from them.
     stages: Vec<(Segments, Vec<Reduction>)>,
     length: Expr,
     /// The width of a strip, and the most that it may be.
@@ -103,7 +105,7 @@ struct Columns<'a> {
     most: u32,
 }
 
-/// A strip, its columns' indices along the other axes, and values of its columns, an array for each.
+/// A strip, the indices of its columns along the other axes, and an array for each known value of its columns.
 struct StripState<'a> {
     piece: &'a Piece,
     around: Known,
@@ -113,7 +115,7 @@ struct StripState<'a> {
 }
 
 impl StripState<'_> {
-    /// Returns what is known of column `q`, whose index along the last axis is `i`.
+    /// Returns the values that are known of column `q`, whose index along the last axis is `i`.
     fn vars(&self, segment: NodeId, q: &Expr, i: &Expr) -> Known {
         let known = self.known.iter().map(|(n, m)| (*n, Expr::load(*m, q.clone())));
         self.around.iter().cloned().chain([(segment, i.clone())]).chain(known).collect()
@@ -177,7 +179,7 @@ impl Columns<'_> {
         let mut found = Vec::new();
         for (v, e) in values.iter().zip(computed) {
             let ty = l.launch.g.ty(v.read).elem;
-            // what is stored and read again is the canonical NaN
+            // a value that is stored and read again must be the canonical NaN
             let e = canonical(e, ty, &mut l.k.kernel, &mut body);
             let e = bind(l, "result", e, &mut body);
             let of_column = l.k.local("values", ty, most, locals);

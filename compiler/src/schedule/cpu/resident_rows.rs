@@ -1,8 +1,8 @@
-//! Resident rows on a CPU: all stages of a row before the next row, so that the row comes from memory
+//! Resident rows on a CPU: all stages of a row are computed before the next row, so that the row is read from memory
 //! once and then from a cache. A unit of work is a row.
 //!
-//! An output may be an input that is read at the same index only: no stage before the last one that
-//! reads an element of the row stores to it.
+//! An output may be an input that is read at the same index only, because only the last stage that reads an element
+//! of the row stores to it.
 
 use super::element_loop::each;
 use crate::core::NodeId;
@@ -13,8 +13,8 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
 
-/// The length of the shortest row that is kept: the trees of many shorter ones are computed together by the
-/// launches that are replaced (`short_rows.rs`).
+/// The minimum length of a row that is kept. If rows are shorter, the launches that this one replaces compute the
+/// trees of many of them together (`short_rows.rs`).
 pub(super) const SHORTEST: u32 = 65;
 
 pub(super) fn main(l: &mut Lower, rows: &ResidentSegments) -> Result<Vec<Stmt>> {
@@ -45,7 +45,7 @@ fn reduce(
     let computed = l.region(vars, &roots, &row, out)?;
     for (v, e) in values.iter().zip(computed) {
         let ty = l.launch.g.ty(v.read).elem;
-        // what is stored and read again is the canonical NaN
+        // a value that is stored and read again must be the canonical NaN
         let e = canonical(e, ty, &mut l.k.kernel, out);
         let e = bind(l, "result", e, out);
         vars.push((v.read, e.clone()));

@@ -1,7 +1,6 @@
-//! Strips of a row: reductions of every element of a matrix whose neighbours in a row read
-//! neighbours in memory, or the same (products that are written with dot products, convolutions).
-//! The elements of a strip go through their reductions together, so that all loops vectorise
-//! (`segmented_columns.rs`).
+//! Strips of a row: every element of a matrix is a reduction, for which neighbours in a row read the same or
+//! neighbouring elements in memory (products that are written with dot products, convolutions). The elements of a
+//! strip go through their reductions together, so that all loops vectorise (`segmented_columns.rs`).
 //!
 //! ```text
 //! r[i][j] = sum of a[i][k] * b[k][j] for all k
@@ -9,7 +8,7 @@
 //! for k { for j of the strip { column k of the tree [j] += a[i][k] * b[k][j] } }
 //! ```
 //!
-//! If there are total reads, rows of which one is out of bounds are computed element by element.
+//! If any total read of a row is out of bounds, the row is computed element by element.
 
 use super::column_tree::load;
 use super::rows::{self, Piece, Walk};
@@ -30,7 +29,7 @@ use crate::schedule::facts::along::Along;
 use crate::schedule::facts::segments;
 use crate::schedule::groups::{FusedGroup, Item};
 
-/// Rows of fewer elements are computed element by element: loops over them would be too short.
+/// Rows with fewer elements are computed element by element: loops over them would be too short.
 const FEWEST: i64 = 16;
 
 /// A fused group that this strategy serves.
@@ -73,7 +72,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<RowStrips> {
     Some(RowStrips { outer: outer.iter().map(|v| v.1).collect(), segments, roots, condition })
 }
 
-/// Whether neighbours along the row read neighbours in memory, or the same.
+/// Whether neighbours along the row read neighbours in memory, or the same elements.
 fn reads_neighbours(l: &mut LaunchContext, reduction: NodeId, (own, j): (Var, NodeId)) -> bool {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let first = Reduction::nested(l, reduction).first(l, k);
@@ -91,7 +90,7 @@ fn reads_neighbours(l: &mut LaunchContext, reduction: NodeId, (own, j): (Var, No
     })
 }
 
-/// Whether an index moves by one with `j`, apart from clamps.
+/// Whether an index increases by one with `j`, apart from clamps, or does not depend on it.
 fn by_one(g: &Graph, index: NodeId, j: NodeId) -> bool {
     let Op::Var(own, _) = *g.op(j) else { return false };
     let varies = |n: &NodeId| g.node(*n).free.contains(&own);

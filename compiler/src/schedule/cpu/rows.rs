@@ -35,14 +35,15 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
         true => {
             let stores = stores.begin(l, &mut body);
             if grain == 1 {
-                // C compilers cannot see that a single element is written before it is copied
+                // C compilers cannot see that a single element is written before it is copied, so it is set to 0
+                // first
                 stores.clear(&mut body);
             }
             stores
         }
         false => stores,
     };
-    // the staged variants compute every element by the program's code
+    // the staged variants compute every element by the program's own code
     let row_parts = RowParts::of(l.launch, fused, &index, &roots, !staged && !l.k.strided);
     walk.rows(l, &mut body, &mut |l, piece, out| {
         let outer: Vec<(NodeId, Expr)> = index.iter().copied().zip(piece.outer.iter().cloned()).collect();
@@ -90,7 +91,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     Ok(body)
 }
 
-/// Returns the first element of these units of work, and the one past the last.
+/// Returns the number of the first element of these units of work, and one past the last.
 pub(super) fn range(l: &mut Lower, (begin, end): (Expr, Expr), out: &mut Vec<Stmt>) -> (Expr, Expr) {
     let (n, grain) = (l.launch.count(), Expr::int(l.launch.facts.grain.into()));
     let lo = bind(l, "lo", begin.times(grain.clone()), out);
@@ -133,7 +134,7 @@ impl Walk<'_> {
         let at = l.k.reg("at", Ty::I64);
         let mut body = Vec::new();
         let (width, outer) = self.extents.split_last().expect("it has several axes");
-        // a counter of rows, because a division for each row would take as long as a short row
+        // counting the rows avoids a division for each row, which would take as long as a short row
         let counter = l.k.reg("counter", Ty::I64);
         let number = bind(l, "number", Expr::Reg(counter), &mut body);
         let row = bind(l, "row", number.clone().times(width.clone()), &mut body);

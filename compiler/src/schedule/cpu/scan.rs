@@ -1,13 +1,14 @@
-//! Scan: the parts of a scan (semantics 5.18), a tile after the other, in one pass over its elements.
+//! Scan: the parts of a scan (semantics 5.18), one tile after the other, in one pass over its elements.
 //!
-//! A tile is gone through by blocks of 16 rows. A loop over chunks scans each; their totals are then transposed, so
-//! that halving them is a loop over rows, which vectorises, and back, for the loop that stores the elements. Of
-//! the rows before a row, the totals of aligned blocks are kept that its number has bits for, as in a binary
-//! counter: what they join to is what halving gives. So no array is longer than a block, and elements are written
-//! after the reads of their block, so that an output may be an input.
+//! A tile is computed in blocks of 16 rows. A loop over the chunks of a block scans each of them. Their totals are
+//! then transposed, so that the scan of each row's totals, by halving as the semantics ask, is a loop over rows,
+//! which vectorises; and transposed back for the loop that stores the elements. What stands before a row is joined
+//! from the totals of aligned blocks of rows, one for each bit of the row's number, as in a binary counter: that
+//! gives the same as halving. So no array is longer than a block, and elements are written after the reads of their
+//! block, so that an output may be an input.
 //!
-//! What stands before each tile is computed by one thread, by such a counter of tiles. A single thread scans
-//! each tile as soon as it knows that, and so reads the elements once.
+//! One thread computes what stands before each tile, by such a counter of tiles. If there is a single thread, it
+//! scans each tile as soon as it knows that, and so reads the elements once.
 
 mod counter;
 mod elements;
@@ -23,11 +24,11 @@ use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{FusedGroup, Item, domain};
 use counter::{Counter, get, read, set};
 
-/// The rows of a block.
+/// The number of rows of a block.
 const ROWS: i64 = 16;
 const BLOCK: i64 = ROWS * SCAN_ROW;
 const CHUNKS: i64 = SCAN_ROW / SCAN_CHUNK;
-/// The chunks of a block.
+/// The number of chunks of a block.
 const OF_BLOCK: i64 = BLOCK / SCAN_CHUNK;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, scan: &Scan) -> Result<Vec<Stmt>> {
@@ -67,24 +68,24 @@ struct Tile<'a> {
 
 /// The arrays of a block, one for each component.
 struct Block {
-    /// The partial results of elements in their chunks: those of the first elements of all chunks, of the second
-    /// ones, and so on. Of totals, the last ones only.
+    /// The partial results of elements in their chunks: those of the first elements of all chunks, then those of the
+    /// second ones, and so on. If only totals are wanted, just those of the last elements.
     own: Vec<Mem>,
-    /// What chunks have, then what stands before them: that of the first chunks of all rows, of the second ones, and
-    /// so on.
+    /// The totals of chunks, and later what stands before them: those of the first chunks of all rows, then those of
+    /// the second ones, and so on.
     chunks: Vec<Mem>,
     /// What stands before rows in the tile.
     rows: Vec<Mem>,
 }
 
 impl Tile<'_> {
-    /// Whether elements are stored, and not only totals.
+    /// Whether elements are stored, rather than only totals.
     fn is_scan(&self) -> bool {
         matches!(self.scan.part, ScanPart::Tiles | ScanPart::Whole)
     }
 
-    /// Writes the loop over tiles in order, which knows what stands before each: it stores that, or scans the tile
-    /// after it.
+    /// Writes the loop over tiles in order, in which it is known what stands before each tile. That is stored, or the
+    /// tile is scanned with it.
     fn in_order(&self, l: &mut Lower, t: Reg, count: Expr) -> Result<Vec<Stmt>> {
         let (scan, operator, tiles) = (self.scan, self.operator, SCAN_GROUP / SCAN_TILE);
         let (mut out, mut body) = (Vec::new(), Vec::new());
@@ -119,7 +120,8 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Writes the code of the tile, given what stands before it, and returns its total, if it is complete.
+    /// Writes the code of the tile, given what stands before it. Returns its total, which is right if the tile is
+    /// complete.
     fn body(&self, l: &mut Lower, outer: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let mut block = Vec::new();
         let n = self.scan.length(&mut l.launch.g);
@@ -136,7 +138,7 @@ impl Tile<'_> {
         Ok(counter.total(l, out))
     }
 
-    /// Stores the total of the tile. That of one that is not complete is 0: nothing joins it, but it is read.
+    /// Stores the total of the tile. If the tile is not complete, that is 0: nothing joins it, but it is read.
     fn store_total(&self, l: &mut Lower, total: &[Expr], out: &mut Vec<Stmt>) {
         let n = self.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
@@ -186,7 +188,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Scans the chunks of a block. If the number of its elements is given, those beyond it are the last one.
+    /// Scans the chunks of a block. If the number of its elements is given, the last of them stands for those that
+    /// are missing.
     fn chunks(&self, l: &mut Lower, block: &Block, base: &Expr, count: Option<&Expr>) -> Result<Vec<Stmt>> {
         let c = l.k.reg("c", Ty::I64);
         let (mut body, mut x) = (Vec::new(), Vec::new());
@@ -217,8 +220,8 @@ impl Tile<'_> {
         Ok(vec![Stmt::For(c, Expr::int(0), Expr::int(OF_BLOCK), body)])
     }
 
-    /// Halves the totals of the chunks of each row. Where only the last one is wanted, only those of blocks of
-    /// chunks are computed.
+    /// Scans the totals of the chunks of each row by halving. If only the last result is wanted, only the totals of
+    /// aligned blocks of chunks are computed.
     fn halve(&self, l: &mut Lower, block: &Block, out: &mut Vec<Stmt>) -> Result<()> {
         let [level, p, r] = ["level", "p", "r"].map(|name| l.k.reg(name, Ty::I64));
         let (mut of_level, mut of_pair, mut of_row) = (Vec::new(), Vec::new(), Vec::new());
@@ -248,7 +251,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Goes through the rows of block `b`: notes what stands before each in the tile, and counts its total.
+    /// Goes through the rows of block `b`: stores what stands before each in the tile, and adds its total to the
+    /// counter.
     fn rows(
         &self,
         l: &mut Lower,
@@ -271,8 +275,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Replaces the halved totals of chunks by what stands before each chunk, from the last chunk of each row on. The
-    /// first row of a tile has nothing before it.
+    /// Replaces the scanned totals of chunks by what stands before each chunk, beginning with the last chunk of each
+    /// row. The first row of a tile has nothing before it.
     fn before_chunks(
         &self,
         l: &mut Lower,
@@ -286,7 +290,7 @@ impl Tile<'_> {
         let c = Expr::int(CHUNKS - 1).minus(Expr::Reg(later));
         let at = bind(l, "at", c.times(Expr::int(ROWS)), &mut of_chunk);
         let before = bind(l, "before", at.clone().minus(Expr::int(ROWS)), &mut of_chunk);
-        // the first row, alone
+        // the first row of the tile is computed alone
         let first = Expr::binary(BinaryOp::Eq, b.clone(), Expr::int(0));
         let first = bind(l, "first", first.select(Expr::int(1), Expr::int(0)), out);
         let chunk = get(l, &block.chunks, &before, &mut of_chunk);
@@ -311,7 +315,7 @@ impl Tile<'_> {
     }
 }
 
-/// Writes a loop over the chunks of a block, given their places row by row, and chunk by chunk.
+/// Writes a loop over the chunks of a block, given the place of each in row-major order, and in column-major order.
 fn transposed(l: &mut Lower, out: &mut Vec<Stmt>, code: impl FnOnce(&mut Lower, Expr, Expr, &mut Vec<Stmt>)) {
     let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
     let by_row = Expr::Reg(r).times(Expr::int(CHUNKS)).plus(Expr::Reg(c));
@@ -326,7 +330,7 @@ fn rem(a: Expr, power: i64) -> Expr {
     Expr::binary(BinaryOp::And, a, Expr::int(power - 1))
 }
 
-/// Stores the components of a value that are wanted.
+/// Stores those components of a value that items want.
 fn store(l: &mut Lower, items: &[(usize, &Item)], values: &[Expr], at: &Expr, out: &mut Vec<Stmt>) {
     for (which, it) in items {
         let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);

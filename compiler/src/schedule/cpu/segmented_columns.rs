@@ -1,12 +1,14 @@
-//! Segmented reductions whose neighbouring segments are contiguous in memory (sums of columns): a
-//! strip of neighbouring segments is computed together, so that all loops over segments vectorise.
+//! Segmented reductions whose neighbouring segments are contiguous in memory (sums of columns): a strip of
+//! neighbouring segments is computed together, so that all loops over segments vectorise.
 //!
-//! A strip is as wide as the call's units of work allow. The 128 columns of a tile's tree are
-//! computed in blocks of 2^log columns at a time, whose accumulators stay in the first-level cache,
-//! and which read memory in long runs:
+//! A strip is as wide as the call's units of work allow. The 128 columns of a tile's tree are computed in blocks of
+//! 2^log columns, whose accumulators stay in the first-level cache, and which read memory in long runs:
 //!
 //! ```text
-//! tile {  block of columns c .. c + 4 {  rows c .. c + 4 of elements, then 128 rows on, ..   -> joined among themselves }   -> pile  }   -> pile of tiles
+//! for each tile:
+//!     for each block of columns c .. c + 4:
+//!         fold rows c .. c + 4 of elements, then those 128 rows on, ..; join these columns; push that to a pile
+//!     push the total of the pile to the pile of tiles
 //! ```
 //!
 //! The tiles are visited in the order of the columns of the next level. Two levels serve segments
@@ -29,10 +31,10 @@ use crate::schedule::facts::{Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use std::rc::Rc;
 
-/// Number of segments in a unit of work.
+/// The number of segments of a unit of work.
 pub const STRIP: u32 = 128;
-/// Maximum size of a strip's accumulators, of all reductions together, in bytes. A block has four
-/// times as many. Longer runs of memory gain nothing (bench/NOTES.md).
+/// The maximum size of a strip's accumulators, of all reductions together, in bytes. A block has four times as many.
+/// Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
 
 /// Maximum size of the accumulators of an element's reductions whose strategies have them for many segments at once:
@@ -45,8 +47,8 @@ pub(super) fn have_room(l: &LaunchContext, nested: &[NodeId]) -> bool {
     bytes <= MAX_ACCUMULATOR_BYTES
 }
 
-/// Returns the segmented reduction as one that this strategy serves. Loops over several segments at
-/// once leave no records.
+/// Returns the segmented reduction as one that this strategy serves. It must leave no records, because loops over
+/// several segments at once cannot.
 pub fn of(l: &mut LaunchContext, s: Rc<Segments>) -> Option<Strips> {
     if s.along != Along::Columns || !have_room(l, &s.nested) {
         return None;
@@ -65,8 +67,7 @@ pub fn of(l: &mut LaunchContext, s: Rc<Segments>) -> Option<Strips> {
     Some(Strips { segments, condition: Some(condition) })
 }
 
-/// Emits the condition that strips do not serve: segments that are too long, or reads that may be
-/// out of bounds.
+/// Emits the condition that strips do not serve the call: segments are too long, or reads may be out of bounds.
 pub(super) fn unserved(l: &mut Lower, s: &Strips, out: &mut Vec<Stmt>) -> Result<Expr> {
     let long = too_long(l, &s.segments);
     let Some(condition) = s.condition else { return Ok(long) };
@@ -74,7 +75,7 @@ pub(super) fn unserved(l: &mut Lower, s: &Strips, out: &mut Vec<Stmt>) -> Result
     Ok(Expr::binary(BinaryOp::Or, long, Expr::Unary(UnaryOp::Not, Box::new(in_bounds))))
 }
 
-/// Returns the condition that segments have more elements than two levels of the tree.
+/// Returns the condition that segments have more elements than two levels of the tree can reduce.
 pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
     let length = l.launch.host(s.length);
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE * TILE))
@@ -86,7 +87,7 @@ pub(super) fn most_segments(reductions: &[Reduction]) -> u32 {
     (1 << (BYTES / bytes).max(64).ilog2()).min(1024)
 }
 
-/// Emits the segments of a unit of work. Elements that are `stored` are stored where they are reduced: each
+/// Emits the segments of a unit of work. Elements that are `stored` are stored where they are reduced, so that each
 /// of them is computed once.
 pub(super) fn main(
     l: &mut Lower,
@@ -142,8 +143,7 @@ pub(super) fn main(
 }
 
 impl Strip<'_> {
-    /// Emits the totals of the strip's segments, if these have elements. They are stored in the
-    /// block.
+    /// Emits the totals of the strip's segments, if these have elements. They are stored in the block.
     pub(super) fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
         let of_tile = Pile::new(l, self, locals);
         let of_tiles = Pile::new(l, self, locals);
@@ -215,8 +215,8 @@ impl Strip<'_> {
         pile.total(l, self, &blocks, out)
     }
 
-    /// Emits the columns of a tile from `begin` on, two rows at a time, so that the block is loaded
-    /// and stored half as often.
+    /// Emits the columns of a tile from `begin` on, two rows at a time, so that the block is loaded and stored half
+    /// as often.
     fn rows(
         &self,
         l: &mut Lower,
@@ -250,8 +250,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Emits a loop over all segments in which their elements `rows` begin the column at `at` of
-    /// the block, or go on in it after `so_far` elements of its rows.
+    /// Emits a loop over all segments, in which their elements `rows` begin the column at `at` of the block, or
+    /// continue it after `so_far` elements of its rows.
     fn elements(
         &self,
         l: &mut Lower,
@@ -332,8 +332,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Emits prefetches of the elements that follow `rows`: the hardware's own prefetching does not
-    /// follow the jump of 128 rows. What the elements of a row read is in the caches mostly.
+    /// Emits prefetches of the elements that follow `rows`, because the hardware's own prefetching does not follow
+    /// the jump of 128 rows. Other values that the elements of a row read are mostly in the caches.
     fn prefetch(&self, l: &mut Lower, rows: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
         if l.k.strided || !self.outer.is_empty() {
             return Ok(());
@@ -342,7 +342,7 @@ impl Strip<'_> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
         for (x, outer) in neighbours(l.launch, &roots, self.s.index) {
-            // the address of a prefetch must not depend on reads, which might be out of bounds
+            // the address of a prefetch must not depend on reads, because these might be out of bounds
             let reads = l.launch.g.reachable(outer.iter().copied());
             let reads = reads.into_iter().any(|n| matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..)));
             let moves = outer.iter().any(|n| !l.launch.g.is_closed(*n));

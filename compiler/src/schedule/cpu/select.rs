@@ -55,7 +55,7 @@ pub enum Choice {
     ResidentColumns(Rc<ResidentSegments>),
     /// A segmented reduction of columns, by strips, of matrices that are stored where they are reduced.
     StoredColumns(Rc<Segments>, Rc<StoredColumns>),
-    /// A map over rows of a few elements, each row as straight code.
+    /// A map over rows of a few elements, with unrolled code for each row.
     UnrolledRows(UnrolledRows),
     /// A map over several dimensions, row by row.
     Rows,
@@ -63,8 +63,8 @@ pub enum Choice {
     Map,
 }
 
-/// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
-/// a unit of work go through a buffer.
+/// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of a unit of work go
+/// through a buffer.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
@@ -100,7 +100,7 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return Choice::Reduction;
     }
-    // nothing that a product reads is one of its outputs
+    // a product must not read any of its outputs
     if let Some(p) = products::find(l, fused).filter(|p| p.is_matrix && (!staged || strided)) {
         return Choice::Product(p);
     }
@@ -111,7 +111,7 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     }
 }
 
-/// Chooses the strategy of elements that are no product.
+/// Chooses the strategy of elements that are not products.
 fn elements(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(rows) = (!staged && !strided).then(|| row_strips::of(l, fused)).flatten() {
         return Choice::RowStrips(rows);

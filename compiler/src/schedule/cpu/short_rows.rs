@@ -2,14 +2,15 @@
 //! that their loops are long and vectorise.
 //!
 //! ```text
-//! up to 128 elements:  neighbours join where they are read  -> pairs        a whole tile:  rows of 128 columns  -> columns -> pairs
-//! pairs: row 0, 0 .. 32 | row 1, 0 .. 32 | ..     neighbours join, wherever they are, until a value a row is left
+//! up to 128 elements:  neighbours join where they are read -> pairs
+//! a whole tile:        rows of 128 columns -> columns -> pairs
+//! pairs: row 0, 0 .. 32 | row 1, 0 .. 32 | ..     neighbours join, wherever they are, until each row has one value
 //! ```
 //!
-//! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the
-//! identity, once for all batches. Deviations of rows whose columns all have as many elements are joined without
-//! their counts, which are the same, so that nothing is divided in the loops. Rows of several tiles are reduced one
-//! at a time (`nested`).
+//! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the identity, once for all
+//! batches. For rows whose columns all have as many elements, squared deviations are joined without their counts,
+//! which are the same, so that the loops have no divisions. Rows of several tiles are reduced one at a time
+//! (`nested`).
 
 use super::column_tree::{load, number_of, pair, store};
 use super::element_loop::each;
@@ -27,8 +28,8 @@ use crate::schedule::facts::Segments;
 use crate::schedule::facts::along::Along;
 use crate::schedule::groups::{FusedGroup, Item};
 
-/// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
-/// at once leave no records.
+/// Whether this strategy serves the contiguous variant of a fused group. The group must leave no records, because
+/// loops over several segments at once cannot.
 pub fn fits(l: &LaunchContext, fused: &FusedGroup, s: &Segments) -> bool {
     s.along == Along::Rows && fused.domain.len() == 1 && !s.may_record && have_room(l, &s.nested)
 }
@@ -102,7 +103,7 @@ struct Batch<'a> {
     present: Expr,
     /// Number of pairs of columns of a segment, a power of two.
     width: Expr,
-    /// For each segment its columns, its pairs, and two buffers for the joined pairs.
+    /// For all segments: their columns, their pairs, and two buffers for the joined pairs.
     columns: Vec<Mem>,
     pairs: Vec<Mem>,
     joined: Vec<Mem>,
@@ -110,7 +111,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Emits the filling of all pairs with the identity, if some pairs have no elements.
+    /// Emits code that fills all pairs with the identity, if some pairs have no elements.
     fn fill(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
         let values: Vec<Expr> = each_accumulator(self.reductions).map(|r| r.absent(l.launch)).collect();
@@ -122,8 +123,7 @@ impl Batch<'_> {
         out.push(Stmt::If(some, fill, vec![]));
     }
 
-    /// Emits the pairs of segment `i`, the batch's `number`-th, if each of its columns has one
-    /// element.
+    /// Emits the pairs of segment `i`, the batch's `number`-th, if each of its columns has one element.
     fn short_row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let i = bind(l, "i", i, out);
         let at = bind(l, "at", number.times(self.width.clone()), out);
@@ -175,9 +175,9 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Emits a loop over `count` neighbouring elements, which begin their columns, or, from element
-    /// `first` on, go on in them. Two rows at a time would be faster only for data in the caches:
-    /// from memory, the processor's prefetching loses the stream (bench/NOTES.md).
+    /// Emits a loop over `count` neighbouring elements, which begin their columns, or, from element `first` on,
+    /// continue them. Two rows at a time would be faster only for data in the caches: from memory, the processor's
+    /// prefetching loses the stream (bench/NOTES.md).
     fn elements(
         &self,
         l: &mut Lower,
@@ -228,7 +228,7 @@ impl Batch<'_> {
     }
 
     /// Emits the join of the pairs of the first `rows` segments, of 2^`log` columns each, until `joined` holds one
-    /// value per segment.
+    /// value for each segment.
     fn trees(&self, l: &mut Lower, rows: &Expr, log: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let divides = |r: &Reduction| r.is_counted() && !r.is_of_tuple();
         if !self.reductions.iter().any(divides) {
@@ -244,10 +244,10 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Emits that join, of columns of `each` elements if all have as many.
+    /// Emits that join for columns that have `each` elements, if all have the same number.
     fn tree(&self, l: &mut Lower, rows: &Expr, each: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
         let left = l.k.reg("left", Ty::I64);
-        // the number of elements of a value that is joined
+        // the number of elements that each joined value has
         let count = each.map(|each| (l.k.reg("count", Ty::I64), each));
         let twice = |e: Expr| e.times(Expr::int(2));
         let some = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
@@ -278,7 +278,8 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Emits the join of `pairs` pairs of neighbouring values, each of `rows` elements if all have as many.
+    /// Emits the join of `pairs` pairs of neighbouring values, which have `rows` elements each, if all have the same
+    /// number.
     fn join(
         &self,
         l: &mut Lower,

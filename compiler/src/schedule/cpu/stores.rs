@@ -7,9 +7,9 @@ use crate::schedule::element::canonical;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::groups::{Item, domain};
 
-/// Where elements are stored: in the output arrays themselves, or, in a staged variant, in buffers
-/// of one unit of work that are copied to the outputs when the unit is done. Then an output may be
-/// an input, because each unit is read completely before it is written.
+/// Where elements are stored: in the output arrays themselves, or, in a staged variant, in buffers for one unit of
+/// work, which are copied to the outputs when the unit is done. Then an output may be an input, because each unit is
+/// read completely before it is written.
 pub(super) struct Stores {
     targets: Vec<(Mem, Option<Mem>, Ty)>,
     /// The extents of all output arrays, which are those of the index space.
@@ -56,8 +56,8 @@ impl Stores {
         self.store_to(l, values, in_tile, out, |l, array| l.place(array, &self.extents, i));
     }
 
-    /// Emits the stores of the values of the element at these indices, which is element `in_tile`
-    /// of its unit of work.
+    /// Emits the stores of the values of the element at these indices, which is element `in_tile` of its unit of
+    /// work.
     pub(super) fn store_at(
         &self,
         l: &mut Lower,

@@ -26,19 +26,19 @@ pub struct Strip<'a> {
     pub width: Expr,
     /// Number of elements of a segment.
     pub(super) length: Expr,
-    /// The accumulators of some columns of a tile, `width` values per column, an array for each. The
-    /// first column also receives results.
+    /// The accumulators of some columns of a tile, an array for each accumulator, with `width` values for each
+    /// column. The first column also receives results.
     pub block: Vec<Mem>,
     /// Maximum number of segments in a strip.
     pub most: u32,
-    /// What is stored of the elements that are reduced.
+    /// The values that are stored of the elements that are reduced.
     pub stored: Option<&'a StoredColumns>,
     /// Values of the segments that are known, an array for each.
     pub known: &'a [(NodeId, Mem)],
 }
 
 impl Strip<'_> {
-    /// Returns what is known of segment `q` of the strip, whose index is `i`.
+    /// Returns the values that are known of segment `q` of the strip, whose index is `i`.
     pub(super) fn own(&self, l: &mut Lower, q: &Expr, i: &Expr, out: &mut Vec<Stmt>) -> Known {
         let mut own = vec![(self.s.index, i.clone())];
         for (n, m) in self.known {
@@ -83,7 +83,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Emits the filling of `count` values of the block with the identity.
+    /// Emits code that fills `count` values of the block with the identity.
     pub fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
         let values: Vec<Expr> = each_accumulator(self.reductions).map(|r| r.absent(l.launch)).collect();
@@ -98,7 +98,7 @@ impl Strip<'_> {
         stored.values.iter().map(|n| l.launch.replace(*n, stored.row, k)).collect()
     }
 
-    /// Emits the stores of what is stored of segment `i` in these rows.
+    /// Emits the stores of the values that are stored of segment `i` in these rows.
     pub(super) fn store_elements(
         &self,
         l: &mut Lower,
@@ -121,8 +121,8 @@ impl Strip<'_> {
     }
 }
 
-/// Emits values of a segment, or of a column. What depends on the variables `fixed` only is the same for all of
-/// them and comes before the loop over these: the C compiler does not move all of it, such as quotients.
+/// Emits values of a segment, or of a column. Nodes that depend on the variables `fixed` only have the same value for
+/// all of them, and come before the loop over these: the C compiler does not move all of them, such as quotients.
 pub(super) fn region(
     l: &mut Lower,
     (mut fixed, own): (Known, Known),

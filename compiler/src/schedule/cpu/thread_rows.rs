@@ -1,7 +1,7 @@
-//! Elements that reduce a row of their own again and again (`schedule/facts/thread_rows.rs`), such as the assignment of
-//! points to the nearest centre. For rows of a few lengths the loop over the row is straight code, and what it reads
-//! of the row comes before the loops around it. Neighbouring elements then go through these loops in lockstep
-//! (`kernel/lockstep`): a vector has one element of the rows of as many neighbours, and what all of them read, such
+//! Elements that reduce a row of their own again and again (`schedule/facts/thread_rows.rs`), such as the assignment
+//! of points to the nearest centre. For rows of a few lengths the loop over the row is unrolled, and what it reads of
+//! the row comes before the loops around it. Neighbouring elements then go through these loops in lockstep
+//! (`kernel/lockstep`): a vector holds one element of the rows of several neighbours, and what all of them read, such
 //! as a centre, is loaded once.
 //!
 //! Chosen where the order of the reductions around the rows is free, so that each is one loop. Rows of other lengths
@@ -19,10 +19,10 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::{element::unroll_and_jam, facts::thread_rows};
 use rustc_hash::FxHashSet as HashSet;
 
-/// The most nodes of the straight code of a row.
+/// The maximum number of nodes of the unrolled code of a row.
 const MAX_NODES: usize = 512;
 
-/// The elements of a group for each length of rows that has straight code.
+/// The elements of a group, for each length of rows that has unrolled code.
 pub struct ThreadRows {
     length: NodeId,
     /// The variable of an element's index.
@@ -50,8 +50,8 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ThreadRows> {
     (!of_lengths.is_empty()).then_some(ThreadRows { length, index, of_lengths })
 }
 
-/// Whether straight code reads what all elements share, such as weights of the columns: it would be read before the
-/// length of the rows is asked for.
+/// Whether unrolled code reads what all elements share, such as weights of the columns: it would be read before the
+/// length of the rows is tested.
 fn reads_before(g: &Graph, roots: &[NodeId], own: &HashSet<NodeId>) -> bool {
     let is_new = |n: &NodeId| matches!(g.op(*n), Op::Elem(..)) && g.is_closed(*n) && !own.contains(n);
     g.reachable(roots.iter().copied()).iter().any(is_new)

@@ -1,6 +1,5 @@
-//! Maps over rows of a few elements, whose number is a constant: points in space, pixels, quaternions.
-//! A row is straight code without a loop, in which the index of each element is a constant, and the
-//! loop over the rows vectorises.
+//! Maps over rows of a few elements, whose number is a constant: points in space, pixels, quaternions. A row is
+//! unrolled, so that the index of each element in it is a constant, and the loop over the rows vectorises.
 //!
 //! ```text
 //! r[i][j] = a[i][(j + 1) % 3] for j < 3
@@ -25,9 +24,9 @@ use crate::schedule::facts::accesses::needs_indices;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The most elements of a row.
+/// The maximum number of elements of a row.
 const LONGEST: i64 = 8;
-/// The most operations of all elements of a row.
+/// The maximum number of operations of all elements of a row.
 const MAX_OPERATIONS: i64 = 400;
 
 /// A fused group that this strategy serves.
@@ -36,7 +35,7 @@ pub struct UnrolledRows {
     index: NodeId,
     /// The number of elements of a row.
     length: i64,
-    /// The values of the elements of a row, for each element those of all items.
+    /// The nodes of the elements of a row: for each element those of all items.
     roots: Vec<NodeId>,
     /// The condition that all reads are in bounds.
     condition: NodeId,

@@ -1,5 +1,5 @@
-//! A tile of whole rows of 128 columns, of a reduction that counts its elements: the count is the same for all
-//! columns, and with it the weights of the means. So a row has one division, and so has a level of the tree; a row
+//! A tile of whole rows of 128 columns, for a reduction that counts its elements: the count is the same for all
+//! columns, and so are the weights of the means. So each row, and each level of the tree, has one division; a row
 //! with absent columns needs one for each column ([`super::nested`]).
 
 use super::column_tree::{Column, Tile, fill, load, store};
@@ -13,7 +13,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::reduction::Reduction;
 
-/// Whether a reduction counts its elements, by numbers.
+/// Whether a reduction counts its elements, and its counts are numbers.
 pub(super) fn serves(r: &Reduction) -> bool {
     r.is_counted() && !r.is_of_tuple()
 }
@@ -46,7 +46,7 @@ pub(super) fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Ve
 }
 
 /// Emits the join of 128 columns that have had `rows` rows each (i64, at least 1). `columns` has an array for each
-/// accumulator but the count.
+/// accumulator except the count.
 pub(super) fn tree(
     l: &mut Lower,
     r: &Reduction,
@@ -82,7 +82,7 @@ pub(super) fn tree(
     Ok(std::iter::once(count).chain(load(&from, &Expr::int(0))).collect())
 }
 
-/// Declares so many columns of each accumulator but the count.
+/// Declares `width` columns for each accumulator except the count.
 fn columns_of(l: &mut Lower, r: &Reduction, width: i64, out: &mut Vec<Stmt>) -> Vec<Mem> {
     r.each().skip(1).map(|acc| l.k.local("columns", acc.ty, width as u32, out)).collect()
 }

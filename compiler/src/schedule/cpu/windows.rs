@@ -1,14 +1,14 @@
-//! Joins of a window of neighbours, such as the sum of 3 x 3 elements, in rows of a CPU. What is joined at each
-//! distance along the row is the same value of another element: a loop stores it for a piece of the row, and the
-//! elements join what they find there.
+//! Joins of a window of neighbours, such as the sum of 3 x 3 elements, in rows of a CPU. What an element joins at
+//! each distance along the row is the same value of another element: a loop stores that value for a piece of the row,
+//! and the elements join what is stored.
 //!
 //! ```text
 //! for j { a[j - 1] + b[j - 1] + c[j - 1] + a[j] + .. }    ->    for j { s[j] = a[j] + b[j] + c[j] }
 //!                                                               for j { s[j - 1] + s[j] + s[j + 1] }
 //! ```
 //!
-//! The order of operands changes no bit: integers wrap, and minima, maxima and operators of bits are what they are in
-//! any order. Sums of floats keep the program's order.
+//! The order of operands changes no bit: integers wrap, and minima, maxima and operators on bits give the same in any
+//! order. Sums of floats keep the program's order.
 
 use super::boundary::Part;
 use crate::core::graph::replace::{Found, replaced_by};
@@ -21,19 +21,19 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
-/// The elements of a piece of a row: what is stored of them stays in the first-level cache.
+/// The number of elements of a piece of a row: what is stored of them stays in the first-level cache.
 const PIECE: i64 = 1024;
-/// The greatest distance between neighbours of a window.
+/// The maximum distance between neighbours of a window.
 const MAX_DISTANCE: i64 = 64;
-/// The most windows of an element, and nodes of a term.
+/// The maximum number of windows of an element, and of nodes of a term.
 const MAX_WINDOWS: usize = 4;
 const MAX_NODES: usize = 64;
-/// The fewest terms with which fewer operations are left: two of each of four neighbours.
+/// The minimum number of terms for which fewer operations are left: two of each of four neighbours.
 const MIN_TERMS: usize = 8;
 
 /// A join of the same value of several neighbours.
 struct Window {
-    /// The value of an element.
+    /// The value of an element that is joined.
     value: NodeId,
     /// The neighbours' distances, each with the variable that stands for the neighbour's value.
     neighbours: Vec<(i64, NodeId)>,
@@ -48,9 +48,9 @@ pub(super) struct Windows {
 
 /// Values of neighbours of a piece of a row.
 pub(super) struct Stored {
-    /// For each variable the local array, and the place of the first element's neighbour there.
+    /// For each variable the local array, and the place in it of the first element's neighbour.
     values: Vec<(NodeId, Mem, i64)>,
-    /// The index of that element.
+    /// The index of the first element.
     from: Expr,
 }
 
@@ -98,7 +98,7 @@ impl Windows {
         Some(Windows { list, roots })
     }
 
-    /// Emits a part of a row in pieces. `known` is what is known of the row.
+    /// Emits a part of a row in pieces. `known` are the values that are known of the row.
     pub fn pieces(
         &self,
         l: &mut Lower,
@@ -136,9 +136,10 @@ impl Windows {
 }
 
 impl Window {
-    /// Returns the window that joins `terms`, if each distance has the same of them and fewer operations are left.
+    /// Returns the window that joins `terms`, if they are the same at each distance and fewer operations are left.
     fn of(l: &mut LaunchContext, terms: &[NodeId], own: (NodeId, Var), op: BinaryOp) -> Option<Window> {
-        // a load and a join for each term, or those of one neighbour, a store, and those of what is stored
+        // the costs are a load and a join for each term; or those for one neighbour, a store, and those for what is
+        // stored
         let pays = |each: usize, count: usize| each * count > each + count + 1;
         if terms.len() < MIN_TERMS {
             return None;
@@ -162,7 +163,7 @@ impl Window {
         Some(Window { value, neighbours })
     }
 
-    /// Returns the least distance of a neighbour, and how far the others are from it at most.
+    /// Returns the minimum distance of a neighbour, and the greatest difference of the others from it.
     fn span(&self) -> (i64, i64) {
         let distances = || self.neighbours.iter().map(|(d, _)| *d);
         let lowest = distances().min().unwrap_or(0);
@@ -182,8 +183,8 @@ fn operator(g: &Graph, n: NodeId) -> Option<BinaryOp> {
     is_free.then_some(*op)
 }
 
-/// Returns the nodes that are computed once for an element: those of a loop's body may depend on its step, and there
-/// may be none.
+/// Returns the nodes that are computed once for an element. Nodes of a loop's body are not: they may depend on its
+/// step, and the loop may have no steps.
 fn outside_of_lambdas(g: &Graph, roots: &[NodeId]) -> HashSet<NodeId> {
     let (mut found, mut stack) = (HashSet::default(), roots.to_vec());
     while let Some(n) = stack.pop() {
@@ -211,7 +212,7 @@ fn inner(g: &Graph, nodes: &[NodeId], roots: &[NodeId]) -> HashSet<NodeId> {
     of_joins.into_iter().filter(|n| users[n] == 1).collect()
 }
 
-/// Returns what a join and the inner ones in it join.
+/// Returns the operands of a join, with those of the inner joins in place of these.
 fn terms(g: &Graph, n: NodeId, inner: &HashSet<NodeId>) -> Vec<NodeId> {
     let (mut terms, mut stack) = (Vec::new(), vec![n]);
     while let Some(m) = stack.pop() {
@@ -220,8 +221,9 @@ fn terms(g: &Graph, n: NodeId, inner: &HashSet<NodeId>) -> Vec<NodeId> {
     terms
 }
 
-/// Returns the least distance from element `own` at which a value reads, and the value that reads so much before:
-/// that of the element itself. There is none if it needs the index for anything else, or may leave an error record.
+/// Returns the minimum distance from element `own` at which a value reads, and the value with that distance removed,
+/// which is that of the element itself. Returns `None` if the value needs the index for anything else, or may leave
+/// an error record.
 fn without_distance(l: &mut LaunchContext, n: NodeId, (own, var): (NodeId, Var)) -> Option<(i64, NodeId)> {
     let is_own = |g: &Graph, n: NodeId| g.node(n).free.contains(&var);
     if l.may_record(n) {

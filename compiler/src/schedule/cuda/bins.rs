@@ -1,13 +1,13 @@
-//! Bins: partial results of reductions into bins, by operations of the memory that join a value to an element
-//! (atomics). The order in which they arrive is free, because the operators are exact.
+//! Bins: partial results of reductions into bins, by atomic operations, which join a value to an element of memory.
+//! They may arrive in any order, because the operators are exact.
 //!
-//! Few bins lie in shared memory: a block has a part of the elements, joins them there, and stores its bins as the
-//! part's row of the result. Up to 256 bins have a copy for each warp, so that fewer lanes meet at one. Counts are
-//! of 32 bits there: a part has fewer elements, and processors join ones to one 32-bit word in one step. More bins
-//! lie in the result: a first kernel fills it, and the blocks of a second one share a part.
+//! Few bins lie in shared memory: a block goes through a part of the elements, joins them there, and stores its bins
+//! as the part's row of the result. Up to 256 bins have a copy for each warp, so that fewer lanes meet at the same
+//! bin. Counts have 32 bits there: a part has fewer than 2^32 elements, and processors add ones to a 32-bit word in
+//! one step. More bins lie in the result itself: a first kernel fills it, and several blocks of a second one share a
+//! part.
 //!
-//! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. Rows are joined by the next
-//! launch.
+//! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. The next launch joins the rows.
 
 pub mod place;
 
@@ -31,21 +31,21 @@ use std::rc::Rc;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// The bins of which each warp has a copy.
+/// The maximum number of bins of which each warp has its own copy.
 const OF_WARP: u32 = 256;
-/// The bytes of the bins of a block, which are as many as a kernel may declare.
+/// The bytes of shared memory for a block's bins: as many as a kernel may declare.
 const SHARED: u32 = 48 << 10;
-/// The elements that a block goes through at once, at most; parts are cut at multiples of it.
+/// The maximum number of elements that a block goes through at once; parts are cut at multiples of it.
 const CHUNK: i64 = crate::core::bins::CUT;
-/// The most operations of a thread's unrolled elements.
+/// The maximum number of operations of the elements that a thread has unrolled.
 pub(super) const MAX_OPERATIONS: i64 = 512;
 
-/// Returns the variants of bins; `None` if the group is none.
+/// Returns the variants of a reduction into bins, or `None` if the group is not one.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let bins = Bins::of(&l.g, &fused.items)?;
     let inner = Rc::new(Interior::whole(fused));
     let mut all = Vec::new();
-    // the guard on 32-bit indices looks at arrays: without an array of elements it does not bound their number
+    // the guard on 32-bit indices looks at arrays: if no array holds the elements, it does not bound their number
     if let Some(v) = vector_width(l) {
         let layout = ThreadLayout { v, threads: THREADS, ..ThreadLayout::default() };
         let guards = Guards::contiguous().narrow().noalias();
@@ -61,7 +61,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(all)
 }
 
-/// Adds the variants for few bins, more and many.
+/// Adds the variants for few bins, for more and for many.
 fn list(
     all: &mut Vec<VariantGroup>,
     bins: &Bins,
@@ -88,15 +88,15 @@ fn list(
     }
 }
 
-/// Returns how many neighbours have 16 bytes in the widest array that is read by elements, or fewer if their code
-/// is too long to be repeated.
+/// Returns how many neighbours take 16 bytes of the widest array that the elements read, or fewer if their code is
+/// too long to be repeated.
 fn vector_width(l: &LaunchContext) -> Option<i64> {
     let widest = l.facts.accesses.pointwise().map(|x| l.g.ty(*x).elem.size()).max()?;
     let affordable = (MAX_OPERATIONS / of_element(l)).max(1);
     Some((16 / widest as i64).min(1 << affordable.ilog2()))
 }
 
-/// Returns the operations of an element.
+/// Returns the number of operations of an element.
 fn of_element(l: &LaunchContext) -> i64 {
     i64::from(l.facts.cost / GUESSED_PART).max(1)
 }
@@ -119,7 +119,7 @@ pub fn main(
     Ok((body, place.grid()))
 }
 
-/// What the code knows.
+/// What the functions that write a thread's code share.
 struct Code<'a> {
     bins: &'a Bins,
     mem: Mem,
@@ -128,7 +128,8 @@ struct Code<'a> {
     layout: ThreadLayout,
 }
 
-/// The elements of a block: those of a part from `begin` to `end`, by chunks of which the block has every so many.
+/// The elements of a block. The part's elements `begin` .. `end` are cut into chunks, of which the block takes every
+/// `blocks`-th.
 struct Share {
     begin: Expr,
     end: Expr,
@@ -137,7 +138,7 @@ struct Share {
 }
 
 impl Code<'_> {
-    /// Joins a part in shared memory.
+    /// Joins the elements of a part in shared memory.
     fn in_shared(&self, l: &mut Lower, (bins, copies, ty): (u32, u32, Ty)) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         let own = l.k.share("bins", ty, bins * copies);
@@ -171,10 +172,10 @@ impl Code<'_> {
         Ok(out)
     }
 
-    /// Fills the result with what bins begin with.
+    /// Fills the bins of the result with the operator's identity.
     fn filled(&self, l: &mut Lower, fused: &FusedGroup) -> Vec<Stmt> {
         let mut out = Vec::new();
-        // the launch policy asks this kernel what the one after it needs
+        // the launch policy takes from this kernel the alignment that the second one needs
         if self.layout.v > 1 {
             let arrays: Vec<NodeId> = l.launch.facts.accesses.pointwise().copied().collect();
             arrays.into_iter().for_each(|x| {
@@ -226,8 +227,8 @@ impl Code<'_> {
         Share { begin, end, number, blocks }
     }
 
-    /// Writes the loops over a block's elements: whole chunks, several elements of a thread at once, and the last
-    /// chunk, which may have fewer, one by one.
+    /// Writes the loops over a block's elements. In whole chunks a thread computes several elements at once; in the
+    /// last chunk, which may have fewer, it computes one by one.
     fn elements(
         &self,
         l: &mut Lower,
@@ -269,7 +270,7 @@ impl Code<'_> {
         })
     }
 
-    /// Returns how many groups of neighbours a thread has at once.
+    /// Returns how many groups of neighbours a thread computes at once.
     fn groups(&self, l: &Lower) -> i64 {
         let most = CHUNK / (i64::from(THREADS) * self.layout.v);
         let affordable = MAX_OPERATIONS / (of_element(l.launch) * self.layout.v);
@@ -292,7 +293,7 @@ impl Code<'_> {
     }
 }
 
-/// Writes a loop of the block's threads from a first index, the thread's own, up to an end.
+/// Writes a loop that the threads of the block share, from a thread's own first index up to an end.
 pub(super) fn each(
     l: &mut Lower,
     (from, end): (Expr, Expr),

@@ -1,7 +1,6 @@
-//! Boundary blocks of a stencil of vectors: they run the code of full blocks on a shared-memory
-//! tile that holds what the block reads, with the halo. Chosen where windows are small and all
-//! reads of an array agree on the halo (`map.rs`). Only these blocks pay for the way through shared
-//! memory.
+//! Boundary blocks of a stencil of vectors: they run the code of full blocks on a shared-memory tile that holds what
+//! the block reads, with the halo. This is chosen where windows are small and all reads of an array agree on the halo
+//! (`map.rs`). Only boundary blocks pay for the detour through shared memory.
 //!
 //! ```text
 //! if full { load a, b, c, d = x[first] .. }
@@ -9,8 +8,7 @@
 //! compute with a, b, c, d
 //! ```
 //!
-//! If each thread loaded its elements one by one instead, that code would take registers which full
-//! blocks then lack.
+//! If each thread loaded its elements one by one instead, that code would take registers that full blocks then lack.
 
 use super::elements::Elements;
 use super::register_window::{self, Window};

@@ -1,9 +1,9 @@
 //! Boundary elements of register tiling: the elements that no thread computes together with its
 //! neighbours, because they are not in the interior.
 //!
-//! In a warp at the left or right edge, the elements of one or two lanes are at the edge. All lanes
-//! of the warp share these: each lane takes one element at a time, of the warp's rows side by side,
-//! until none is left. A warp whose rows are at an edge computes all its elements in this way.
+//! In a warp at the left or right edge, the elements of one or two lanes are at the edge. All lanes of the warp share
+//! these elements: each lane takes one at a time, out of the warp's rows side by side, until none is left. A warp
+//! whose rows are at an edge computes all its elements in this way.
 //!
 //! ```text
 //! lane       0 1 2 3 4 5 .. 8 9 ..    4 columns per lane, lane 0 at the edge: 4 rows x 4 columns
@@ -103,7 +103,7 @@ fn element(l: &mut Lower, items: &[&Item], index: &[Expr], extents: &[Expr]) -> 
         index.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
     let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &own)).collect();
-    // the number of the element, which error records name
+    // the number of the element, which an error record names
     let number = index
         .iter()
         .zip(extents)

@@ -1,8 +1,8 @@
-//! Tiled contraction: elements (i, j), or (p, i, j), that each reduce over k a function of values at
-//! (i, k) and values at (j, k), such as products of matrices that are written by hand, the distances
-//! of all pairs of points, or products over other semirings. Tiled for shared memory and registers
-//! as matrix products are (`product/`; Volkov, Demmel 2008). Chosen for segmented reductions whose
-//! elements have values of both kinds (`find.rs`); the cost is that of the pairs' operations.
+//! Tiled contraction: elements (i, j), or (p, i, j), that each reduce over k a function of values at (i, k) and
+//! values at (j, k). Examples are matrix products that are written by hand, the distances of all pairs of points, and
+//! products over other semirings. They are tiled for shared memory and registers as matrix products are (`product/`;
+//! Volkov, Demmel 2008). Chosen for segmented reductions whose elements have values of both kinds (`find.rs`); the
+//! cost is that of the pairs' operations.
 //!
 //! ```text
 //!                       columns j
@@ -18,13 +18,12 @@
 //!   staged: values at (i, k)
 //! ```
 //!
-//! The order of each reduction is that of semantics 5.1: tiles of 2048 inner indices, in which 128
-//! columns fold 16 rows each and then join as a binary tree. (These columns are those of k; they have
-//! nothing to do with the columns of the result.) A block stages some neighbouring columns with all
-//! of their rows at once (`staging.rs`). Each thread folds one column after another for its register
-//! tile, and joins a few of them in registers, as a binary counter counts. The counter of these
-//! joins, and that of the tiles, are touched once in several columns, and lie in local memory
-//! (`schedule/element/counter.rs`).
+//! The order of each reduction is that of semantics 5.1: tiles of 2048 inner indices, in which 128 columns fold 16
+//! rows each and then join as a binary tree. (These columns are those of k; they have nothing to do with the columns
+//! of the result.) A block stages some neighbouring columns with all of their rows at once (`staging.rs`). Each
+//! thread folds one column after another for its register tile, and joins a few of them in registers. A pairwise
+//! accumulator in local memory (`schedule/element/counter.rs`) takes these joins, and another one the tiles: each is
+//! touched only once in several columns.
 //!
 //! Threads load one value at a time, so that arrays may have any alignment. Where k is the contiguous
 //! index of an array, neighbouring threads load neighbouring columns of k.

@@ -1,14 +1,13 @@
-//! Cooperative nest: elements that all loop over the same arrays, such as all pairs of bodies, or
-//! sums over all centres (Nyland, Harris, Prins 2007). A thread has one element. The threads of a
-//! block load what the loop needs into shared memory together, tile by tile, by 16-byte accesses,
-//! and each thread loops over the tile. Chosen for groups with such loops whose staged values fit
-//! into shared memory; the cost is that of the pairs' operations.
+//! Cooperative nest: elements that all loop over the same arrays, such as all pairs of bodies, or sums over all
+//! centres (Nyland, Harris, Prins 2007). Each thread computes one element. The threads of a block load what the loop
+//! needs into shared memory together, tile by tile, by 16-byte accesses, and each thread loops over the tile. Chosen
+//! for groups with such loops whose staged values fit into shared memory; the cost is that of the pairs' operations.
 //!
-//! A fold takes the tile in order. The tree of semantics 5.1 is followed column by column, with as
-//! many columns at once as a 16-byte access of shared memory holds; columns join as a binary
-//! counter counts (`schedule/element/counter.rs`). All operations over one extent share a loop. A thread
-//! has one element, because with two or four elements, which share what they read, there are too
-//! few threads (measured: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
+//! A fold takes the elements of the tile in order. A reduction follows the tree of semantics 5.1 column by column,
+//! with as many columns at once as a 16-byte access of shared memory holds; a pairwise accumulator joins the columns
+//! (`schedule/element/counter.rs`). All reductions and folds over one extent share a loop. With two or four elements
+//! for each thread, which would share what they read, there are too few threads (measured: 35.3 TFLOP/s of n-body
+//! with one element, 34.6 with two, 17.0 with four).
 
 mod tile;
 
@@ -32,7 +31,7 @@ const MAX_SHARED_BYTES: i64 = 48 << 10;
 const ROWS: i64 = TILE / COLUMNS;
 /// The number of rows of a column that are unrolled. The first row is separate.
 const UNROLLED_ROWS: i64 = 3;
-/// The maximum number of operations of an unrolled loop body, and of elements in it.
+/// The maximum number of operations, and of elements, of an unrolled loop body.
 const MAX_BODY: usize = 512;
 const MAX_UNROLLED: i64 = 16;
 /// The maximum number of words of accumulators: a tree has 24 registers for each word.
@@ -59,7 +58,7 @@ struct Staged {
     v: i64,
     /// The number of elements of a tile in shared memory.
     len: i64,
-    /// The number of elements that the loop has unrolled.
+    /// The number of elements by which the loop is unrolled.
     unrolled: i64,
 }
 
@@ -83,7 +82,7 @@ fn staging_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: 
     let mut known = HashSet::default();
     let parts = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[k]) && loop_nests::reads(g, n));
     let invariants = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[index]));
-    // what remains is computed for each pair, and must read nothing
+    // what remains is computed for each pair, and must read no arrays
     let reads = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
     let words: usize = of.inner.iter().map(|i| i.ty.size().div_ceil(4)).sum();
     if parts.is_empty() || of.order == Order::Panels || !reads.is_empty() || words > MAX_WORDS {
@@ -103,7 +102,7 @@ fn staging_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: 
 
 /// The element of a thread.
 struct Element {
-    /// The nodes that stand for the template's variables.
+    /// The nodes that replace variables: the index is the thread's own.
     env: Env,
     /// The known values of nodes.
     known: Vec<(NodeId, Expr)>,
@@ -120,8 +119,7 @@ pub fn main(
     let mut out = Vec::new();
     let at = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(to_i64(thread()));
     let at = bind(l, "at", at, &mut out);
-    // threads out of bounds take part in loading; they compute the last element, which is not
-    // stored
+    // threads out of bounds take part in loading; they compute the last element again, and do not store it
     let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
     let mut element = Element { env: Env::default(), known: vec![(params.index, i.clone())] };
     for (of, staged) in params.nest.loops.iter().zip(&params.staged) {

@@ -1,5 +1,5 @@
-//! The indices of neighbouring elements of a thread along each axis, if elements are counted
-//! through: one division for the first of them, and a carry for each other one.
+//! The indices of a thread's neighbouring elements along each axis, where elements are numbered in row-major order:
+//! one division for the first of them, and a carry for each of the others.
 //!
 //! ```text
 //! row = first / n    column = first - row * n
@@ -15,9 +15,9 @@ use crate::schedule::element::lower::{Lower, bind};
 /// The nodes of an element's indices along each axis, outermost first, with their registers.
 pub type Coordinates = Vec<(NodeId, Expr)>;
 
-/// Returns the coordinates of each element: of its number in row-major order, as a node and as its
-/// value, in groups of `width` neighbours. There are none if the values need none of them, or if
-/// groups have one element.
+/// Returns the coordinates of each element, in groups of `width` neighbours. `at` is the element's number in
+/// row-major order, as a node and as its value. There are no coordinates if the values need none, or if groups have
+/// one element.
 pub fn coordinates(
     l: &mut Lower,
     elements: &[(NodeId, Expr)],

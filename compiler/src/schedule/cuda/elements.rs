@@ -1,5 +1,5 @@
-//! The elements of one thread: their loads first, then their values, then their stores; and the
-//! fast path of several elements with one test for the slow path.
+//! The elements of one thread: all their loads, then their values, then their stores; and the fast path of several
+//! elements, with one test for the slow path.
 
 use super::access;
 use super::coordinates::{Coordinates, coordinates};
@@ -16,9 +16,9 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::element::{canonical, element};
 use crate::schedule::groups::{Item, domain};
 
-/// The maximum number of elements of a thread for which f32 divisions have no branches: the test of
-/// each division's operands follows right where they are in registers. Eight elements of an `acos`
-/// need 73 registers by it, and take 0.213 ms in place of 0.162 ms.
+/// The maximum number of elements of a thread for which f32 divisions have no branches. Their test looks at each
+/// division's operands as soon as these are in registers. With eight elements an `acos` then needs 73 registers, and
+/// takes 0.213 ms in place of 0.162 ms.
 const MAX_BRANCH_FREE_ELEMENTS: usize = 4;
 
 /// The values of each element.
@@ -120,8 +120,8 @@ impl Elements {
         }
     }
 
-    /// Returns for each element the values of the nodes that `roots` makes of its number and index.
-    /// `vars` are the known values of other nodes.
+    /// Returns for each element the values of the nodes that `roots` makes of its number and index. `vars` are the
+    /// values of other nodes, which are known already.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -133,14 +133,14 @@ impl Elements {
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
         vars.extend(self.coordinates(l, out).concat());
-        // sites are added as code is made, and code for CPUs, which may come first, is not made for every scope
+        // sites are added while code is written; code for CPUs may have been written before, but not of every scope
         let leaves_records = may_record_here(&l.launch.g, each.concat());
         if l.launch.signature.sites.is_empty() && !leaves_records {
             let roots = l.launch.shared(&each.concat());
             let mut values = fast_then_slow(l, &vars, &roots, out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
-        // an error record names its element, so each has code of its own
+        // an error record names its element, so each element has its own code
         each.iter().enumerate().map(|(j, e)| l.region(&vars, e, &self.at(j), out)).collect()
     }
 
@@ -160,8 +160,8 @@ impl Elements {
         Ok((values, [needs_slow_path, recorded]))
     }
 
-    /// Returns the values of the fast path, and whether an element needs the slow path. The code
-    /// leaves records that name no element.
+    /// Returns the values of the fast path, and whether an element needs the slow path. The code leaves error records
+    /// that name no element.
     fn with_records(
         &self,
         l: &mut Lower,
@@ -214,8 +214,7 @@ impl Elements {
         needed.into_iter().all(&mut is_own)
     }
 
-    /// Does the same as [`Elements::fast_path`]: lowers the first element, and copies its code for
-    /// the others.
+    /// Does the same as [`Elements::fast_path`]: it lowers the first element, and copies its code for the others.
     fn copied_from_first(
         &self,
         l: &mut Lower,

@@ -1,6 +1,6 @@
-//! Sequential fold: left folds in index order (semantics 5.5), by one block. Its threads compute
-//! the elements of a chunk into shared memory together, and thread 0 folds them. Chosen for groups
-//! of folds whose order matters; the cost is one step after another, in one thread of the device.
+//! Sequential fold: left folds in index order (semantics 5.5), by one block. Its threads together compute the
+//! elements of a chunk into shared memory, and thread 0 folds them. Chosen for groups of folds whose order matters.
+//! The cost is that of one step after another, in one thread of the device.
 //!
 //! If an element may leave an error record, thread 0 computes the elements, too, because the step
 //! decides whether it needs the element at all (semantics 6). So it does if the elements of a chunk, tuples of many

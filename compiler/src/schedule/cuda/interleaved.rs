@@ -1,14 +1,13 @@
-//! Interleaved channels: what a thread's neighbouring elements read of a vector at a constant
-//! multiple of their index is loaded by aligned vector accesses, and picked from registers. Chosen
-//! for maps of vectors whose reads are proven; the cost is registers for what lies between.
+//! Interleaved channels: what a thread's neighbouring elements read of a vector at a constant multiple of their index
+//! is loaded by aligned vector accesses, and picked from registers. Chosen for maps of vectors whose reads are proven
+//! to be in bounds; the cost is registers for the elements in between that are not read.
 //!
 //! ```text
-//! r[i] = f(x[3 i], x[3 i + 1], x[3 i + 2]), bytes:    x[3 first ..+ 16] x[3 first + 16 ..+ 16] x[3 first + 32 ..+ 16]
+//! r[i] = f(x[3 i], x[3 i + 1], x[3 i + 2]), bytes:   x[3 first ..+ 16] x[3 first + 16 ..+ 16] x[3 first + 32 ..+ 16]
 //! ```
 //!
-//! If each element loaded its own, the accesses of a warp would be as far apart as its elements
-//! are, and one byte each. Blocks in which the loads would leave the array take the path of the
-//! last, partial block.
+//! If each element were loaded by itself, the accesses of a warp would be as far apart as its elements are, and of
+//! one byte each. Blocks in which the loads would leave the array take the path of the last, partial block.
 
 use super::access;
 use super::elements::Elements;
@@ -31,11 +30,12 @@ const MAX_BYTES: i64 = 64;
 #[derive(Clone, Debug)]
 pub struct Interleaved {
     array: NodeId,
-    /// The factor of the index.
+    /// The constant by which the index is multiplied.
     step: i64,
-    /// The start and the number of elements of each access, from the first element's on.
+    /// The start and the number of elements of each access, counted from the first element of the array that the
+    /// group may read.
     pieces: Vec<(i64, i64)>,
-    /// One past the last of them that is read.
+    /// One past the last element of the pieces that is read.
     read: i64,
 }
 
@@ -53,7 +53,7 @@ pub fn find(l: &mut LaunchContext, fused: &FusedGroup, layout: ThreadLayout) -> 
         {
             let mut form = Linear::of(&l.g, at);
             let step = form.terms.remove(&index).unwrap_or(0);
-            // a proven read of the first element is at least 0
+            // the first element's read is in bounds, so its offset is at least 0
             if step > 1 && form.terms.is_empty() && form.constant >= 0 {
                 taps.entry((*x, step)).or_default().insert(form.constant);
             }
@@ -61,7 +61,7 @@ pub fn find(l: &mut LaunchContext, fused: &FusedGroup, layout: ThreadLayout) -> 
     }
     let each = taps.into_iter().filter_map(|((array, step), taps)| {
         let size = l.g.ty(array).elem.size() as i64;
-        // the sets grow with both
+        // the sets of offsets below grow with both the step and the last tap
         if step.checked_mul(layout.v * size)? > MAX_BYTES || *taps.last()? >= MAX_BYTES {
             return None;
         }
@@ -87,8 +87,8 @@ impl Interleaved {
         self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
     }
 
-    /// Returns whether a block whose last group of neighbours begins at `last` loads nothing after
-    /// the array. `None` if it never does, because what the elements read is in bounds.
+    /// Returns whether a block whose last group of neighbours begins at `last` loads nothing beyond the array's end.
+    /// `None` if that always holds, because the elements themselves read in bounds.
     pub fn inside(&self, l: &mut Lower, last: &Expr) -> Option<Expr> {
         let end = self.pieces.last().map_or(0, |p| p.0 + p.1);
         (end > self.read).then(|| {

@@ -17,7 +17,7 @@ use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Reduction, by_reduction, tiles, totals_of};
 use crate::schedule::element::scalars as values;
 
-/// The values that a block of a reduction has computed about itself.
+/// The values that a thread of a reduction has computed about its block.
 pub struct ReductionBlock {
     /// The column of this thread.
     pub column: Column,
@@ -36,13 +36,13 @@ pub struct ReductionBlock {
 }
 
 impl ReductionBlock {
-    /// Whether the results of tiles are joined: a single tile's are those of the reductions.
+    /// Whether there are results of tiles to be joined: those of a single tile are the totals.
     fn joins(&self) -> Expr {
         Expr::binary(BinaryOp::Gt, self.count.clone(), Expr::int(1))
     }
 
-    /// Returns the statement by which a thread keeps the results of tile `t`: the only tile's (thread 0) in
-    /// `totals`, others in scratch.
+    /// Returns the statement by which a thread keeps the results of tile `t`. Thread 0 keeps those of an only tile in
+    /// `totals`; results of several tiles go to scratch.
     pub fn keep(&self, reductions: &[Reduction], t: &Expr, values: Vec<Expr>) -> Stmt {
         let scratch = reductions.iter().flat_map(|r| &r.scratch);
         let store = scratch.zip(&values).map(|(m, e)| Stmt::Store(*m, t.clone(), e.clone())).collect();
@@ -50,7 +50,7 @@ impl ReductionBlock {
         Stmt::If(self.joins(), store, assign)
     }
 
-    /// Returns the block's tile (i64) of that pass over its tiles and that team (both i32).
+    /// Returns the tile (i64) that team number `side` of the block takes in its pass number `step` (both i32).
     pub fn tile(&self, step: Expr, side: Expr) -> Expr {
         let pair = self.index_in_group.clone().plus(step.times(self.blocks_per_group.clone()));
         self.base.clone().plus(to_i64(pair.times(int32(TEAMS as i32)).plus(side)))
@@ -62,7 +62,7 @@ pub fn is_zero(x: &Expr) -> Expr {
     Expr::binary(BinaryOp::Eq, x.clone(), int32(0))
 }
 
-/// Writes the whole kernel around `work`, which keeps the results of this block's tiles
+/// Writes the whole kernel around `work`, which computes this block's tiles and keeps their results
 /// ([`ReductionBlock::keep`]).
 pub fn complete(
     l: &mut Lower,
@@ -126,8 +126,8 @@ pub fn complete(
     Ok(())
 }
 
-/// Thread 0 arrives at a counter for its block, unless `is_alone` says that no other block does. Returns whether the
-/// block is the last of `of` to arrive; all threads read that from shared memory.
+/// Lets thread 0 arrive at a counter for its block, unless `is_alone` says that there is no other block. Returns
+/// whether the block is the last of `of` blocks to arrive; all threads read that from shared memory.
 pub fn arrive(
     l: &mut Lower,
     (flag, at): (Mem, i32),

@@ -1,5 +1,5 @@
-//! Sums of integers in register tiling, and minima and maxima, in the order of the lines that their
-//! terms are read of.
+//! Sums of integers in register tiling, and minima and maxima, in an order that follows the lines from which their
+//! terms are read.
 //!
 //! ```text
 //! 3 x 3 elements of the columns a, b, c
@@ -7,11 +7,11 @@
 //! row 1: a1 + b1 + c1 + a2 + b2 + c2 + a3 + b3 + c3    ->    (a1 + b1 + c1) + (a2 + b2 + c2) + (a3 + b3 + c3)
 //! ```
 //!
-//! Integers wrap, so the order of a sum changes no bit. The terms of one line are added first,
-//! without their common factor: rows of one thread have these partial sums in common, and they are
-//! one node each. A sum takes no more operations than before. What several values need, and what the
-//! author bound, stays a term. Sums of floats keep the program's order. Minima and maxima, also of
-//! floats, and `and` and `or` are treated alike: the order of their operands changes no bit either.
+//! Integers wrap, so the order of a sum changes no bit. The terms of one line are added first, without their common
+//! factor. The rows of one thread have these partial sums in common, and each is one node. A sum takes no more
+//! operations than before. A value that several others need, or that the author bound, stays a term. Sums of floats
+//! keep the program's order. Minima and maxima, also of floats, and `and` and `or` are treated alike: the order of
+//! their operands changes no bit either.
 
 use super::register_pressure::LineSchedule;
 use crate::core::{NodeId, Op};
@@ -35,7 +35,7 @@ pub fn by_lines(l: &mut LaunchContext, roots: &[NodeId], lines: &LineSchedule) -
     Some(roots.iter().map(|n| sums.now(*n)).collect())
 }
 
-/// What is put in order.
+/// The operations that may be reordered.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// A sum, difference or multiple of integers.
@@ -44,7 +44,7 @@ enum Kind {
     Join(BinaryOp),
 }
 
-/// A term of a sum: its factor, and the line that it waits for.
+/// A term of a sum: its factor, and the line that must be loaded before it can be computed.
 #[derive(Clone, Copy)]
 struct Term {
     factor: i64,
@@ -56,7 +56,7 @@ struct Sums<'l, 's, 'a> {
     lines: &'l LineSchedule,
     /// The sums that are part of one other sum only.
     inner: HashSet<NodeId>,
-    /// What nodes have become.
+    /// The nodes that replace others.
     memo: HashMap<NodeId, NodeId>,
 }
 
@@ -65,7 +65,7 @@ impl Sums<'_, '_, '_> {
         self.memo.get(&n).copied().unwrap_or(n)
     }
 
-    /// Returns what may be put in order of the values that a node joins, if they are read.
+    /// Returns how the operands of a node may be reordered, if they read arrays.
     fn kind(&self, n: NodeId) -> Option<Kind> {
         use BinaryOp::{And, Max, Min, Or};
         let g = &self.l.g;
@@ -140,7 +140,7 @@ impl Sums<'_, '_, '_> {
         }
         let mut sum = None;
         for mut line in of_lines.into_values() {
-            // the same order in every sum
+            // the order of terms is the same in every sum, so that equal partial sums are one node
             line.sort();
             let sign = line[0].1.signum();
             let common = sign * line.iter().fold(0, |all, (_, factor)| gcd(all, *factor));
@@ -172,7 +172,7 @@ impl Sums<'_, '_, '_> {
             }
         }
         for line in of_lines.values_mut() {
-            // the same order everywhere; a value joined with itself is the value
+            // the order is the same everywhere, and a value joined with itself is that value
             line.sort();
             line.dedup();
         }
@@ -187,7 +187,7 @@ impl Sums<'_, '_, '_> {
         partial.into_iter().reduce(join).unwrap_or(n)
     }
 
-    /// Rebuilds a sum and those inside of it, as the program has them.
+    /// Rebuilds a sum, and the sums inside of it, in the program's order.
     fn as_written(&mut self, n: NodeId) -> NodeId {
         let op = self.l.g.op(n).clone();
         let mut operands = Vec::new();
@@ -258,7 +258,7 @@ impl Sums<'_, '_, '_> {
     }
 }
 
-/// Whether terms of one line may be joined first.
+/// Whether it pays to join the terms of each line first.
 fn shares<T>(of_lines: &BTreeMap<i64, Vec<T>>) -> bool {
     of_lines.len() > 1 && of_lines.values().any(|line| line.len() > 1)
 }
@@ -274,14 +274,15 @@ fn integer(ty: Ty, x: i64) -> Lit {
     Lit { ty, bits: x as u64 & (u64::MAX >> (64 - bits)) }
 }
 
-/// Returns the bits of an integer as a signed number of its width, which is nearest to 0.
+/// Returns the bits of an integer as a signed number of its width: of the numbers with these bits, the one nearest to
+/// 0.
 fn value(l: Lit) -> i64 {
     let unused = 64 - 8 * l.ty.size() as u32;
     ((l.bits << unused) as i64) >> unused
 }
 
-/// Returns the greatest common divisor, which is at least 0; of 0 and the least integer 1, which
-/// divides it, too.
+/// Returns the greatest common divisor, which is at least 0. That of 0 and the least integer is 1, which is a common
+/// divisor, too.
 fn gcd(a: i64, b: i64) -> i64 {
     let (Some(mut a), Some(mut b)) = (a.checked_abs(), b.checked_abs()) else { return 1 };
     while b != 0 {

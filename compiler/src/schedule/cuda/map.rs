@@ -1,14 +1,13 @@
-//! Map: every element on its own, with vector accesses and loop unrolling; stencils of vectors,
-//! too. Chosen for maps and one-dimensional stencils that no other strategy takes. Its cost is that
-//! of the memory traffic, unless the body is long (`stencil_cost.rs` has the times of stencils).
+//! Map: each element is computed by itself, with vector accesses and loop unrolling; stencils of vectors are maps,
+//! too. Chosen for maps and one-dimensional stencils that no other strategy takes. Its cost is that of the memory
+//! traffic, unless the body is long (`stencil_cost.rs` has the times of stencils).
 //!
-//! A block computes `threads * v * u` elements. A thread has `u` groups of `v` neighbouring
-//! elements each, and its groups are `threads * v` elements apart, so that each access of a warp is
-//! coalesced. All loads of a thread come before the first use of one, including what stencils read
-//! around the elements (`register_window.rs`). The partial block at the end either computes element
-//! by element, or runs the code of full blocks on a tile that holds the halo
-//! (`boundary_blocks.rs`). If the launch before read the same array, blocks run from its end,
-//! because the end is what the caches hold.
+//! A block computes `threads * v * u` elements. A thread has `u` groups of `v` neighbouring elements each, and its
+//! groups are `threads * v` elements apart, so that each access of a warp is coalesced. All loads of a thread come
+//! before the first use of one, including what stencils read around the elements (`register_window.rs`). The partial
+//! block at the end either computes element by element, or runs the code of full blocks on a tile that holds the halo
+//! (`boundary_blocks.rs`). If the launch before read the same array, the blocks start from the array's end, because
+//! that is what the caches hold.
 
 use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, MAX_UNROLLED, single, stored, words};
@@ -33,20 +32,18 @@ pub const THREADS: u32 = 256;
 /// Words of memory that a thread keeps in flight: at full occupancy, one access of 16 bytes covers
 /// the latency (measured: more is slower).
 const WORDS_IN_FLIGHT: i64 = 4;
-/// The words that an element reads of different arrays from which on a thread has one element. Measured on a
-/// D2Q9 step, nine arrays: 0.615 ms with 32 registers, in place of 0.624 ms with two elements and 48
-/// registers.
+/// If an element reads this many words or more of different arrays, a thread computes one element. Measured on a D2Q9
+/// step with nine arrays: 0.615 ms with 32 registers, in place of 0.624 ms with two elements and 48 registers.
 const MANY_WORDS: i64 = 8;
 /// The maximum number of elements of a thread. Each element takes registers of its own, however few
 /// bytes it has.
 const MAX_ELEMENTS: i64 = 16;
 
-/// The cost of an element from which on instructions take longer than memory. Then the unroll
-/// factor is 2, because two groups of neighbours share the computation of addresses: measured on
-/// the elementary functions, this takes 2 to 14 % less time, and 4 % more for cheaper functions. It
-/// is not done for elements of more than `MAX_COMPUTE_BOUND_COST` operations: 8 elements of a
-/// Black-Scholes formula need 87 registers and take 0.667 ms, 4 need 54 registers and take 0.502
-/// ms.
+/// From this cost of an element on, instructions take longer than memory. Then the unroll factor is 2, because two
+/// groups of neighbours share the computation of addresses: measured on the elementary functions, this takes 2 to 14
+/// % less time, and 4 % more for cheaper functions. It is not done for elements of more than `MAX_COMPUTE_BOUND_COST`
+/// operations: 8 elements of a Black-Scholes formula need 87 registers and take 0.667 ms, 4 need 54 registers and
+/// take 0.502 ms.
 pub const COMPUTE_BOUND_COST: u32 = 35;
 const MAX_COMPUTE_BOUND_COST: u32 = 128;
 
@@ -57,12 +54,12 @@ pub fn min_resident_blocks(cost: u32, elements_per_thread: i64) -> u32 {
     u32::from(i64::from(cost) * elements_per_thread > 700)
 }
 
-/// The minimum number of resident blocks for a large body without branches, which saves no
-/// registers across calls. Black-Scholes by `erfc` takes 0.591 ms, in place of 0.684 ms with all
+/// The minimum number of resident blocks for a large body without branches. Such a body makes no calls across which
+/// registers would be saved. Black-Scholes by `erfc` takes 0.591 ms with this bound, in place of 0.684 ms with all
 /// registers and 0.656 ms with branches.
 const BRANCH_FREE_RESIDENT_BLOCKS: u32 = 5;
-/// The maximum number of words that a thread loads for that: with more words, the loads alone take
-/// most of the registers.
+/// The maximum number of words that a thread loads for `BRANCH_FREE_RESIDENT_BLOCKS` to apply: with more words, the
+/// loads alone take most of the registers.
 const MAX_WORDS_LOADED: i64 = 16;
 
 /// The unroll factor with a shared-memory tile. Measured with 1, 2 and 4: large blocks are faster,
@@ -80,7 +77,7 @@ const MAX_BOUNDARY_BLOCK_WORDS: i64 = 20;
 pub struct MapParams {
     /// The windows that are loaded for the stencils.
     windows: Vec<Window>,
-    /// What is read at multiples of the index, if there are no windows and no boundary.
+    /// What is read at multiples of the index. Empty if there are windows or a boundary.
     interleaved: Vec<Interleaved>,
     /// The number of elements of a block.
     pub per_block: i64,
@@ -89,8 +86,8 @@ pub struct MapParams {
 }
 
 impl MapParams {
-    /// Chooses the parameters. For contiguous vectors, the arrays of stencils are kept as
-    /// `strategy` says if that is possible; else every read is a load.
+    /// Chooses the parameters. For contiguous vectors, the values of stencils are kept as `strategy` says, if that is
+    /// possible; else every read is a load.
     pub fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
@@ -104,7 +101,7 @@ impl MapParams {
             windows = register_window::windows(l, stencils, layout.v, strategy).unwrap_or_default();
         }
         let tiled = windows.iter().any(|w| w.tile.is_some());
-        // if elements are counted through the rows of a matrix, blocks have no boundary
+        // if elements are numbered through the rows of a matrix, blocks have no boundary
         let all = Interior::whole(fused);
         let inner = if is_vector { inner.clone() } else { all };
         let mut interleaved = Vec::new();
@@ -165,7 +162,7 @@ fn unroll(l: &LaunchContext, windows: &[Window], interleaved: &[Interleaved], la
     let cost = l.facts.cost;
     let accesses = &l.facts.accesses;
     let is_compute_bound = (COMPUTE_BOUND_COST..=MAX_COMPUTE_BOUND_COST).contains(&cost);
-    // groups share nothing if each needs its indices
+    // groups of neighbours share nothing if each needs its own indices
     if is_compute_bound && layout.v > 1 && windows.is_empty() && !accesses.needs_indices() {
         return 2;
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `map.rs` | every element on its own: vector accesses, unrolling; stencils of vectors |
 //! | `small_map.rs` | one element per thread, for maps of few elements |
-//! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | how maps load stencils of vectors, and interleaved channels |
+//! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | vector stencils in maps, interleaved channels |
 //! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `plane_stream/` | stencils of volumes, whose planes pass through registers |
 //! | `plane_walk/` | stencils of volumes, plane by plane |
@@ -19,7 +19,7 @@
 //! | `segments/` | segmented reductions: of rows, of columns, or of parts whose lengths are data |
 //! | `thread_rows.rs` | rows that a thread's registers hold, for elements that reduce them again and again |
 //! | `resident_rows/` | several reductions and maps of rows that lie in registers; their columns then |
-//! | `resident_columns/`, `resident_segments/` | several reductions and maps of columns that lie in registers; what both share |
+//! | `resident_columns/`, `resident_segments/` | the same with columns in registers; what rows and columns share |
 //! | `product/` | matrix products and the like, with split-K |
 //! | `tensor_product/` | matrix products by tensor cores, where the author allows them |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
@@ -112,21 +112,21 @@ pub fn kernels(
         let is_last =
             |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
         let is_general = group.variants.iter().any(is_last);
-        // the code of resident rows has a limit of its own, and takes nothing from other launches
+        // the code of resident rows has a limit of its own, and leaves that of other launches as it is
         let before = group.choice.is_resident().then(|| std::mem::take(&mut c.code_size().written[1]));
         let emitted = emit(c, fused, scalars, &group);
         if let Some(before) = before {
             c.code_size().written[1] = before;
         }
         let (k, grid) = match emitted {
-            // a variant with fewer guards serves the calls of one with too much code
+            // if a variant has too much code, one with fewer guards serves its calls
             Err(e) if e.code == "E0405" && !is_general => {
                 c.code_size().written[1] = 0;
                 continue;
             }
             written => written?,
         };
-        // without the variant that leaves parts there is nothing to join
+        // if the variant that leaves partial results was left out, there is nothing to join
         if grid.follows() && !written.last().is_some_and(|w: &Written| w.grid.leaves_parts()) {
             continue;
         }
@@ -163,8 +163,8 @@ pub fn kernels(
         transposed.append(&mut w.group.transposed);
         w.finish(&c.signature, &mut launch, &mut kernels);
     }
-    // the warnings say that each thread runs a loop; here that is only the last variant in the
-    // list, which runs if no other variant can
+    // the warnings say that each thread runs a loop; here that is true of the last variant in the list alone, which
+    // runs if no other variant can
     let is_segmented = c.facts.segments.is_some() || c.facts.ragged.is_some();
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
@@ -174,7 +174,7 @@ pub fn kernels(
     Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit, shared })
 }
 
-/// The kernel that the variants of a group share, as it was lowered.
+/// A kernel as it was lowered, which the variants of a group share.
 struct Written {
     k: KernelBuilder,
     grid: Grid,
@@ -193,8 +193,7 @@ impl Written {
         }
         let k = Arc::new(k);
         let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
-        // only these strategies read whole rows; the others count neighbours through from one row
-        // to the next
+        // only these strategies read whole rows; the others number neighbours across the ends of rows
         let by_rows = self.strategy.is_row_aligned() && !matches!(self.group.choice, Choice::StagedRows(_));
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
         let steps = match &self.group.choice {
@@ -276,7 +275,7 @@ fn emit(
         }
         Choice::JoinedParts(params) => {
             let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
-            // without a bound the assembler takes 32 registers, and some values are kept in memory
+            // without a bound the assembler takes 32 registers, and keeps some values in memory
             l.k.kernel.min_resident_blocks = 1;
             (resident_rows::join_parts(l, &facts, params)?, Grid::Joins(resident_rows::COLUMNS_OF_BLOCK))
         }
@@ -309,15 +308,15 @@ fn emit(
         }
         Choice::Contraction(params) => {
             l.k.kernel.threads = contraction::THREADS;
-            // without a bound a block has a multiprocessor for itself, and its barriers are idle time
+            // without a bound a block has a multiprocessor for itself, which idles at the block's barriers
             l.k.kernel.min_resident_blocks = 2;
             let [rows, columns] = params.block();
             (contraction::main(l, fused, params)?, Grid::Plane { rows, columns })
         }
         Choice::CooperativeNest(params) => {
             l.k.kernel.threads = cooperative_nest::THREADS;
-            // without a bound ptxas takes 32 registers, and the pairs of an element run one after
-            // another: n-body gets 31.6 TFLOP/s in place of 37.2 with 74 registers
+            // without a bound ptxas takes 32 registers, and the pairs of an element are computed one after another:
+            // n-body gets 31.6 TFLOP/s in place of 37.2 with 74 registers
             l.k.kernel.min_resident_blocks = 2;
             (
                 cooperative_nest::main(l, fused, params, layout.strided)?,
@@ -361,7 +360,7 @@ fn emit(
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
     if matches!(group.choice, Choice::Reduction | Choice::PackedReduction { .. }) && fused.domain.len() == 1 {
-        // nothing is divided, and the bounds would only cost registers
+        // the kernel divides no index by an extent, so the bounds of indices would only cost registers
         l.k.kernel.in_space.clear();
     } else {
         let extents = l.launch.passed_extents();

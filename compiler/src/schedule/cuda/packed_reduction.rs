@@ -6,11 +6,10 @@
 //! a team's tile of 2048 bytes:   thread 0: x[0 ..+ 16]   thread 1: x[16 ..+ 16]   ..   thread 127: x[2032 ..+ 16]
 //! ```
 //!
-//! Several tiles are loaded before the first is folded. The fixed tree (`reduce.rs`) loads an
-//! element by an access; of bytes that is a sixteenth of what a thread can have in flight. The
-//! grid and the upper levels are those of the tree: the block leaves its result as that of its
-//! first tile, and the identity as that of the others. Arrays must be aligned to 16 bytes; others
-//! take the tree.
+//! Several tiles are loaded before the first is folded. The fixed tree (`reduce.rs`) loads one element by each
+//! access; if elements are bytes, that is a sixteenth of what a thread can have in flight. The grid and the upper
+//! levels are those of the tree: the block keeps its result as that of its first tile, and the identity as the
+//! results of the others. Arrays must be aligned to 16 bytes; others are reduced by the tree.
 
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64};
@@ -37,8 +36,8 @@ const MAX_UNROLLED: i64 = 1024;
 /// The maximum number of tiles that a team takes.
 pub const MAX_SPAN: u32 = 32;
 
-/// Returns how many tiles are loaded together, a power of two; `None` if the fixed tree is as fast,
-/// or the only way.
+/// Returns how many tiles are loaded together, a power of two. `None` if the fixed tree is as fast, or if nothing
+/// else is right.
 pub fn batch(l: &LaunchContext, fused: &FusedGroup) -> Option<u32> {
     if l.facts.may_record || l.facts.nested || fused.items.iter().any(|it| is_store(&l.g, it)) {
         return None;
@@ -57,7 +56,7 @@ pub fn batch(l: &LaunchContext, fused: &FusedGroup) -> Option<u32> {
     (wanted > 0).then(|| 1 << wanted.ilog2())
 }
 
-/// What the code of some tiles needs.
+/// What the code that reduces some tiles needs.
 struct Tiles<'a> {
     reductions: &'a [Reduction],
     /// The accumulators of this thread.
@@ -85,7 +84,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32], batch: u32) -> R
         .collect();
     let full = tiles.full(l, &bases)?;
     let partial = tiles.one_by_one(l, &block, (&first, batch), &side)?;
-    // the last one is the highest
+    // the last tile has the highest indices, so the test of it holds for all
     body.push(Stmt::If(tiles.is_full(&bases[bases.len() - 1]), full, partial));
     let turns = Expr::binary(BinaryOp::Shr, Expr::Place(Gpu::Span), int32(batch.trailing_zeros() as i32));
     all.push(Stmt::Seq(turn, int32(0), turns, body));
@@ -146,8 +145,7 @@ impl Tiles<'_> {
         Ok(())
     }
 
-    /// Folds tiles of which some are not full: one after another, and the last, partial one element
-    /// by element.
+    /// Folds tiles of which some are not full, one after another; the last, partial one element by element.
     fn one_by_one(
         &self,
         l: &mut Lower,

@@ -19,8 +19,8 @@ pub fn slow_path_flag(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> O
     Some(needs_slow_path)
 }
 
-/// Returns the values of the fast path, and whether the slow path is needed, which makes the values
-/// wrong. `None` if there is no slow path.
+/// Returns the values of the fast path, and whether the slow path is needed, in which case these values are wrong.
+/// That is `None` if there is no slow path.
 pub fn fast_path_values(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
@@ -64,11 +64,11 @@ pub fn fast_then_slow(
     let before = l.scope.loaded.clone();
     let (values, needs_slow_path) = fast_path_values(l, vars, roots, out)?;
     let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
-    // the slow path loads its operands again, so that their registers are free in the fast path
+    // the slow path loads its operands again, so that the fast path need not keep their registers
     l.scope.loaded = before.clone();
     let mut complete = Vec::new();
     let exact = l.region(vars, roots, &Expr::int(0), &mut complete)?;
-    // what the branch loads is known in the branch only
+    // what the branch loads is known inside of it alone
     l.scope.loaded = before;
     let mut vars = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {

@@ -1,5 +1,5 @@
-//! The variants that `plane_stream/` and `plane_walk/` both have: for aligned arrays, for an output that is an input,
-//! and for rows of any alignment.
+//! The variants that `plane_stream/` and `plane_walk/` both have: for aligned arrays, for an output that is also an
+//! input, and for rows of any alignment.
 
 use super::select_elements::report;
 use super::thread_layout::ThreadLayout;
@@ -14,10 +14,10 @@ use std::rc::Rc;
 
 /// The parameters of a strategy of volumes.
 pub trait PlaneParams {
-    /// What reports say of it.
+    /// The reason that reports give for the choice.
     const WHY: &str;
 
-    /// Returns for which extents it pays.
+    /// Returns the extents for which the strategy is the fastest.
     fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit;
 
     /// Returns the bytes of an array that a thread loads for each element.
@@ -26,8 +26,8 @@ pub trait PlaneParams {
     fn choice(self) -> Choice;
 }
 
-/// Returns the variants of a stencil of volumes. `aligned` and `unaligned` are the layouts of threads with what their
-/// code asks of arrays; `of` returns the parameters for one of them, if there are any.
+/// Returns the variants of a stencil of volumes. `aligned` and `unaligned` are layouts of threads with the guards of
+/// their code; `of` returns the parameters for a layout, if the strategy can use it.
 pub fn list<P: PlaneParams>(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Rc<Interior>),

@@ -1,6 +1,6 @@
-//! Elements that are stored at their destinations. A thread has several groups of neighbours, whose destinations and
-//! values it loads by vectors before it stores the first of them, each by itself. The last block has fewer, and goes
-//! through them one by one.
+//! Elements that are stored at their destinations. A thread has several groups of neighbours. It loads their
+//! destinations and values by vector accesses, and then stores each element by itself. The last block has fewer
+//! elements, and its threads go through them one by one.
 
 use super::bins::{MAX_OPERATIONS, each};
 use super::elements::Elements;
@@ -20,10 +20,10 @@ use std::rc::Rc;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// The most elements of a thread.
+/// The maximum number of elements of a thread.
 const MAX_ELEMENTS: i64 = 4;
 
-/// Returns the variants; `None` if the group's elements go to no destinations.
+/// Returns the variants, or `None` if the group's elements have no destinations.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let put = Put::of(&l.g, &fused.items)?;
     let inner = Rc::new(Interior::whole(fused));
@@ -34,7 +34,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         VariantGroup::of((Choice::Put(put), Vec::new()), layout, &inner, variant)
     };
     let mut all = Vec::new();
-    // the guard on 32-bit indices looks at arrays: without an array of elements it does not bound their number
+    // the guard on 32-bit indices looks at arrays: if no array holds the elements, it does not bound their number
     if let Some(v) = vector_width(l) {
         all.push(group(ThreadLayout { v, ..layout }, "", Guards::contiguous().narrow().noalias()));
     }
@@ -45,13 +45,13 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(all)
 }
 
-/// Returns how many elements of a thread have code that is short enough to be repeated.
+/// Returns for how many elements of a thread the code is short enough to be repeated.
 fn affordable(l: &LaunchContext) -> i64 {
     1 << (MAX_OPERATIONS / i64::from(l.facts.cost).max(1)).max(1).ilog2()
 }
 
-/// Returns how many neighbours have 16 bytes in the widest array that is read by elements, or fewer if their code is
-/// long; `None` if there is no such array.
+/// Returns how many neighbours take 16 bytes of the widest array that the elements read, or fewer if their code is
+/// long. `None` if there is no such array.
 fn vector_width(l: &LaunchContext) -> Option<i64> {
     let widest = l.facts.accesses.pointwise().map(|x| l.g.ty(*x).elem.size()).max()?;
     Some((16 / widest as i64).min(affordable(l)))

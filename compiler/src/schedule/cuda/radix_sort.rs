@@ -1,15 +1,15 @@
 //! The steps of a radix sort, a block for each tile.
 //!
-//! A warp has 512 neighbours of the tile, and its lanes count them row by row, one lane after the other
-//! ([`Stmt::Count`]), at a counter of the warp for each digit. What a lane gets is how many elements with its digit
-//! come before its own in the warp, so that elements with equal digits keep their order. The sums of the warps'
-//! counters are the tile's counts.
+//! A warp has 512 neighbours of the tile. It has a counter for each digit, and its lanes count their elements there
+//! row by row, one lane after the other ([`Stmt::Count`]). What a lane gets from a counter is how many elements with
+//! its digit come before its own in the warp, so that elements with equal digits keep their order. The sums of the
+//! warps' counters are the tile's counts.
 //!
-//! To move the tile's elements, what stands before each warp's counters is added: the place of each element in the
-//! order of the tile. Elements are stored there in shared memory, array by array, and from there where they go, so
-//! that neighbouring threads store to neighbouring addresses but where a digit ends (D. Merrill, A. Grimshaw, "High
-//! performance and scalable radix sorting", 2011). Places past the last element have the last digit: they come
-//! after all elements of their tile, and are not stored.
+//! To move the tile's elements, the counts that come before each warp's counters are added: that gives the place of
+//! each element in the order of the tile. Elements are first stored there in shared memory, array by array, and then
+//! at their destinations, so that neighbouring threads store to neighbouring addresses except where a digit ends (D.
+//! Merrill, A. Grimshaw, "High performance and scalable radix sorting", 2011). Places past the last element count as
+//! elements with the last digit: they come after all elements of their tile, and are not stored.
 
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64, warp_number};
@@ -29,16 +29,16 @@ use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
-/// The threads of a block, each of which has one digit.
+/// The threads of a block: each adds the counters of one digit.
 const THREADS: u32 = DIGITS as u32;
 const WARPS: i64 = (THREADS / WARP) as i64;
-/// The elements of a thread, and of a warp.
+/// The number of elements of a thread.
 const OF_THREAD: i64 = DIGIT_TILE / THREADS as i64;
 const OF_WARP: i64 = DIGIT_TILE / WARPS;
-/// The bits of the number of a warp's element, and more.
+/// At least the bits of an element's number in its warp: the digit lies above them.
 const RANK_BITS: i32 = 16;
 
-/// Returns the variants of a step of a radix sort; `None` if the group is none.
+/// Returns the variants of a step of a radix sort, or `None` if the group is not one.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let step = RadixStep::of(&l.g, &fused.items)?;
     let inner = Rc::new(Interior::whole(fused));
@@ -55,8 +55,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(vec![group(false, &[usual]), group(true, &[("_any", strided.narrow()), ("_any_wide", strided)])])
 }
 
-/// Four blocks share a multiprocessor: some of them rank or store while others load. Addresses of any strides
-/// take more registers.
+/// Four blocks share a multiprocessor, so that some rank or store while others load. Addresses of any strides take
+/// more registers, so that fewer blocks fit.
 pub fn min_resident_blocks(layout: ThreadLayout) -> u32 {
     if layout.strided { 2 } else { 4 }
 }
@@ -101,7 +101,7 @@ pub fn main(
     Ok((out, Grid::Segments(1)))
 }
 
-/// What the code of a thread knows.
+/// What the functions that write a thread's code share.
 struct Code<'a> {
     fused: &'a FusedGroup,
     step: &'a RadixStep,
@@ -109,19 +109,19 @@ struct Code<'a> {
     warp: Expr,
     layout: ThreadLayout,
     elements: Elements,
-    /// The number of all elements and of the tile's, and whether the tile is full.
+    /// The number of all elements, and of the tile's, and whether the tile is full.
     n: Expr,
     in_tile: Expr,
     is_full: Expr,
-    /// The counters of each warp, and the first one of the thread's.
+    /// The counters of all warps, and the index of the first one of the thread's warp.
     counters: Mem,
     of_warp: Expr,
-    /// The number of the digit that is the thread's own, in this tile, among all digits of all tiles.
+    /// The number of the thread's digit in this tile, among all digits of all tiles.
     number: Expr,
 }
 
 impl Code<'_> {
-    /// Sets the counters of the warp to 0. No other warp counts at them before the barrier.
+    /// Sets the counters of the warp to 0. No other warp accesses them before the barrier.
     fn clear(&self, out: &mut Vec<Stmt>) {
         for k in 0..DIGITS / WARP as i64 {
             let at = self.of_warp.clone().plus(self.lane.clone()).plus(int32(k as i32 * WARP as i32));
@@ -129,8 +129,8 @@ impl Code<'_> {
         }
     }
 
-    /// Returns the values of some nodes of each of the thread's elements. Beyond the last element it has that one
-    /// again.
+    /// Returns the values of some nodes for each of the thread's elements. Places past the last element get the
+    /// values of that one.
     fn load(
         &self,
         l: &mut Lower,
@@ -171,8 +171,8 @@ impl Code<'_> {
         Ok(regs.iter().map(|own| own.iter().map(|r| Expr::Reg(*r)).collect()).collect())
     }
 
-    /// Counts the digits of the thread's elements. Returns of each its digit, from [`RANK_BITS`] on, and how many
-    /// elements with that digit come before it in the warp: one register for both.
+    /// Counts the digits of the thread's elements. For each element returns one register, which holds its digit, from
+    /// bit [`RANK_BITS`] on, and how many elements with that digit come before it in the warp.
     fn ranks(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let digits = self.load(l, &[Ty::I32], |l, i| vec![self.step.digit(&mut l.launch.g, i)], out)?;
         let mut ranks = Vec::new();
@@ -191,7 +191,8 @@ impl Code<'_> {
         Ok(ranks)
     }
 
-    /// Replaces the warps' counters by what stands before each in the tile. Returns the total of the thread's digit.
+    /// Replaces each warp's counters by the sums of those before it in the tile. Returns the total of the thread's
+    /// digit.
     fn sum_warps(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
         let mut total = Expr::Lit(Lit::zero(Ty::U32));
         for w in 0..WARPS {
@@ -205,7 +206,7 @@ impl Code<'_> {
         total
     }
 
-    /// Stores the counts of the tile, without the places past the last element.
+    /// Stores the counts of the tile, less the places past the last element.
     fn store_counts(&self, l: &mut Lower, total: &Expr, out: &mut Vec<Stmt>) {
         let is_last = Expr::binary(BinaryOp::Eq, thread(), int32(DIGITS as i32 - 1));
         let behind = is_last.select(int32(DIGIT_TILE as i32).minus(self.in_tile.clone()), int32(0));
@@ -216,9 +217,8 @@ impl Code<'_> {
         }
     }
 
-    /// Returns the place of each of the thread's elements in the order of the tile, and the arrays that say where
-    /// the elements of a place go: the digit of each place, and for each digit the distance from the places to
-    /// where they go.
+    /// Returns the place of each of the thread's elements in the order of the tile, and two arrays that say where the
+    /// element of a place goes: the digit of each place, and for each digit the distance from places to destinations.
     fn places(&self, l: &mut Lower, ranks: &[Expr], total: &Expr, out: &mut Vec<Stmt>) -> Result<Places> {
         let sums = l.k.share("sums", Ty::U32, WARPS as u32);
         let up_to = self.scan_warp(l, total, out);
@@ -260,7 +260,7 @@ impl Code<'_> {
         Ok(Places { own, digit_of, distances })
     }
 
-    /// Returns the sum of the lanes' values up to each lane.
+    /// Returns for each lane the sum of the values of the lanes up to it.
     fn scan_warp(&self, l: &mut Lower, value: &Expr, out: &mut Vec<Stmt>) -> Expr {
         let (mut sum, mut distance) = (value.clone(), 1);
         while distance < WARP {
@@ -273,16 +273,16 @@ impl Code<'_> {
         sum
     }
 
-    /// Stores the elements of the tile where they go, array by array.
+    /// Stores the elements of the tile at their destinations, array by array.
     fn store(&self, l: &mut Lower, places: &Places, out: &mut Vec<Stmt>) -> Result<()> {
         let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
-        // keys and indices are integers; one array has them in turn
+        // keys and indices are integers; one buffer of shared memory holds one after the other
         debug_assert!(types.iter().all(|ty| ty.is_int()), "{types:?}");
         let of_stage = if types.iter().any(|ty| ty.size() == 8) { Ty::U64 } else { Ty::U32 };
         let stage = l.k.share("stage", of_stage, DIGIT_TILE as u32);
         for (number, (it, ty)) in self.fused.items.iter().zip(types).enumerate() {
             if number > 0 {
-                // others may still read the array that was there before
+                // other threads may still be reading what the buffer held before
                 out.push(Stmt::Barrier);
             }
             let values = self.load(l, &[ty], |l, i| vec![element(&mut l.launch.g, it.node, i)], out)?;
@@ -310,12 +310,12 @@ fn cast(e: Expr, from: Ty, to: Ty) -> Expr {
     if from == to { e } else { Expr::Cast(to, Box::new(e)) }
 }
 
-/// Where the elements of a tile go.
+/// The order of a tile's elements, and their destinations.
 struct Places {
     /// The place of each of the thread's elements in the order of the tile.
     own: Vec<Expr>,
     /// The digit of each place.
     digit_of: Mem,
-    /// What is added to a place for where its element goes, for each digit.
+    /// For each digit, what is added to a place to get the element's destination.
     distances: Mem,
 }

@@ -2,12 +2,12 @@
 //! over one index space: a team of 128 threads per tile, with one column per thread. Chosen for all
 //! reductions that are neither segmented nor nested. Its cost is that of reading memory once.
 //!
-//! A row of 128 columns is one coalesced access of each of four warps. A thread loads all 16 rows
-//! of its column before it folds them; then lanes join by shuffles and warps through shared memory
-//! ([`super::tree`]). A block has two teams and takes `span` pairs of tiles, in turn with the other
-//! blocks of its group. [`super::levels`] completes the tiles' results in the same launch. A warp
-//! per tile with 16-byte accesses is as fast on long vectors; on short ones it takes 1.3 times as
-//! long, because only a quarter as many threads read at once (`bench/NOTES.md`).
+//! A row of 128 columns is one coalesced access by each of four warps. A thread loads all 16 rows of its column
+//! before it folds them; then lanes are joined by shuffles, and warps through shared memory ([`super::tree`]). A
+//! block has two teams and takes `span` pairs of tiles, in turn with the other blocks of its group. [`super::levels`]
+//! joins the tiles' results in the same launch. One warp for each tile, with 16-byte accesses, is as fast on long
+//! vectors; on short ones it takes 1.3 times as long, because only a quarter as many threads read at once
+//! (`bench/NOTES.md`).
 
 use super::elements::{Elements, store_single, stored, words};
 use super::expressions::{int32, thread, to_i64, warp_number};
@@ -39,12 +39,12 @@ const ROWS: i64 = TILE / COLUMNS;
 const COUNTER_BYTES: u32 = 64;
 /// The bytes that one prefetch brings: a line of the cache.
 const LINE: i64 = 128;
-/// The most bytes of an element whose tiles are asked for ahead.
+/// The maximum number of bytes of an element whose tiles are prefetched.
 const NARROW: i64 = 2;
 
-/// Returns the minimum number of resident blocks per multiprocessor, by the cost of an element and
-/// the bytes of all results. It gives a thread 64, 128 or all registers; arrays with any strides
-/// need registers for addresses. None of the kernels that the tests assemble spills.
+/// Returns the minimum number of resident blocks per multiprocessor, by the cost of an element and the bytes of all
+/// results. It leaves a thread 64, 128 or all registers; arrays with any strides need registers for addresses. None
+/// of the kernels that the tests assemble spills.
 pub fn min_resident_blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
         (0..=10, 0..=4) if !strided => 4,
@@ -66,13 +66,13 @@ fn span_with_room(reductions: &[Reduction]) -> u32 {
     ((STATIC_SHARED - COUNTER_BYTES) / of_pair.max(1)).clamp(1, MAX_SPAN)
 }
 
-/// What the code of one tile needs.
+/// What the code that reduces one tile needs.
 struct Tile<'a> {
     items: &'a [&'a Item],
     reductions: &'a [Reduction],
     /// The number of rows that are loaded together.
     batch: i64,
-    /// Whether the batches are no loop, so that the counts of a full tile are constants.
+    /// Whether the batches are unrolled, so that the counts of a full tile are constants.
     is_straight: bool,
     column: &'a Column,
     n: Expr,
@@ -146,7 +146,7 @@ pub fn main(
     Ok((out, Grid::Tiles { min_span: 1, max_span }))
 }
 
-/// What a thread of a reduction computes about itself first.
+/// What a thread of a reduction first computes about its place.
 pub struct ThreadOfReduction {
     pub block: ReductionBlock,
     /// The warp in the block (i32).
@@ -155,8 +155,7 @@ pub struct ThreadOfReduction {
     pub side: Expr,
 }
 
-/// Computes the position of a thread, and declares shared memory with so many values for each
-/// accumulator.
+/// Computes the place of a thread, and declares shared memory with `entries` values for each accumulator.
 pub fn begin(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -170,8 +169,7 @@ pub fn begin(
     let side = bind(l, "side", side, out);
     let count = bind(l, "tiles", tiles(n), out);
     let shared: Vec<Mem> = each_accumulator(reductions).map(|r| l.k.share("warps", r.ty, entries)).collect();
-    // the blocks of a group take its pairs of tiles in turn, so that together they read memory in
-    // order
+    // the blocks of a group take its pairs of tiles by turns, so that together they read memory in order
     let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let blocks_per_group = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
     let blocks_per_group = bind(l, "apart", blocks_per_group, out);
@@ -192,7 +190,7 @@ pub fn begin(
     ThreadOfReduction { block, warp, side }
 }
 
-/// Thread k joins the warps of the block's tile k, and keeps the result.
+/// Lets thread k join the warps' values of the block's tile k, and keep the result.
 fn results(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -220,8 +218,9 @@ fn results(
 }
 
 impl Tile<'_> {
-    /// Asks for the narrow elements of the tile that begins at `first`, if there is a `next` one: of them, a
-    /// thread has half as many bytes in flight as of words, or fewer. For words, this loses 3 to 7 %.
+    /// Prefetches the elements of the tile that begins at `first`, if there is a `next` one and elements are narrow.
+    /// Without it, a thread has at most half as many bytes of narrow elements in flight as of words. For words, it
+    /// loses 3 to 7 %.
     fn prefetch(&self, l: &mut Lower, (next, first): (Expr, Expr), out: &mut Vec<Stmt>) {
         let arrays: Vec<NodeId> = l.launch.facts.accesses.pointwise().copied().collect();
         let mut hints = Vec::new();
@@ -315,7 +314,7 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Joins the warp's columns of reductions with counts, which are constants in a full tile.
+    /// Joins the columns of a warp for reductions that count their elements; in a full tile the counts are constants.
     fn join_counted(
         &self,
         l: &mut Lower,

@@ -1,11 +1,10 @@
-//! The order of computing in register tiling, which keeps register pressure low: what to compute as
-//! soon as which line of an array is loaded.
+//! The order of computing in register tiling, which keeps register pressure low: which values to compute as soon as
+//! which line of an array is loaded.
 //!
-//! A value is computed as soon as the last of its reads is loaded, if it replaces two or more
-//! reads, or if several values need it; other values wait for the value that needs them. So a sum
-//! over rows keeps one register per element, while rows that are needed as they are stay in
-//! registers themselves. The operations keep the program's order: only the time of computing is
-//! chosen.
+//! A value is computed as soon as the last of its reads is loaded, if it replaces two or more reads, or if several
+//! values need it. Any other value is computed with the value that needs it. So a sum over rows keeps one register
+//! for each element, while rows that are needed as they are stay in registers themselves. The operations keep the
+//! program's order: only the time at which they are computed is chosen.
 
 use crate::core::{NodeId, Op};
 use crate::error::Result;
@@ -37,7 +36,7 @@ pub struct LineSchedule {
 }
 
 impl LineSchedule {
-    /// `ready` says with which line an element is loaded.
+    /// Finds the lines that the nodes of `roots` wait for. `ready` says with which line an element is loaded.
     pub fn of(l: &mut LaunchContext, roots: &[NodeId], ready: &HashMap<Key, i64>) -> LineSchedule {
         let mut uses: HashMap<NodeId, NodeUses> = HashMap::default();
         for n in l.g.reachable(roots.iter().copied()) {
@@ -66,7 +65,7 @@ impl LineSchedule {
         self.uses.get(&n).and_then(|f| f.line).unwrap_or(i64::MIN)
     }
 
-    /// Returns the words of registers of the values that wait for later lines, with the line at which they are most.
+    /// Returns the maximum number of words of registers of values that wait for later lines, over all lines.
     pub fn most_words(&self, l: &LaunchContext) -> i64 {
         // users come before what they use
         let nodes: Vec<NodeId> = l.g.reachable(self.roots.iter().copied()).into_iter().rev().collect();
@@ -78,11 +77,12 @@ impl LineSchedule {
             let read = matches!(l.g.op(n), Op::Elem(..) | Op::At(..));
             let last = last_use.get(&n).copied().unwrap_or(line).max(line);
             let is_kept = read || uses.reads > 1 || uses.users > 1 || self.roots.contains(&n);
-            // what is needed with its own line only takes its turn among that line's values
+            // what is needed with its own line only does not wait: the values of a line are computed one after
+            // another
             if read || is_kept && last > line {
                 let words = (l.g.ty(n).elem.size() as i64 + 3) / 4;
                 *changes.entry(line).or_default() += words;
-                // a value makes room for what is computed with it
+                // a value is released when the value that it is needed for is computed, which takes its register
                 *changes.entry(last + i64::from(read)).or_default() -= words;
             }
             let at = if is_kept && !read { line } else { last };
@@ -119,10 +119,10 @@ impl LineSchedule {
         Ok(())
     }
 
-    /// Returns what the lines up to this one make possible, beside what was returned before, each node after what
-    /// it needs.
+    /// Returns the nodes that the lines up to this one make possible and that were not returned before, each after
+    /// those that it needs.
     pub fn take_due(&mut self, l: &LaunchContext, line: i64) -> Vec<NodeId> {
-        // a node of this line that later lines need stands right below nodes of later lines
+        // a node of this line that later lines need is a direct operand of nodes of later lines
         let (mut stack, mut seen, mut now) =
             (self.roots.iter().copied().collect::<Vec<_>>(), HashSet::default(), Vec::new());
         while let Some(n) = stack.pop() {

@@ -42,22 +42,21 @@ use std::collections::BTreeMap;
 /// The maximum number of words of registers for the lines that a thread needs at once.
 const MAX_WORDS: i64 = 160;
 
-/// The height of a stencil from which on a thread has eight rows in place of four, so that the
-/// lines above and below its rows are a smaller part of its loads.
+/// From this height of a stencil on, a thread has eight rows in place of four, so that the lines above and below its
+/// rows are a smaller part of its loads.
 const MANY_ROWS: i64 = 7;
 
-/// The maximum number of taps for which a thread has the full vector width of columns if these are
-/// 32 apart; with more taps it has two columns.
+/// The maximum number of taps for which a thread has the full vector width of columns if these are 32 apart; with
+/// more taps it has two columns.
 const MAX_TAPS_FULL_WIDTH: usize = 12;
 
-/// The least share of the device, in percent, that blocks keep busy. With fewer, the launch takes as long as a warp
-/// whose rows are at an edge and which computes its elements one after another: 13 us of bytes, where a thread has 64
-/// of them, and 6 us of the 27 neighbours of f32.
+/// The minimum share of the device, in percent, that the blocks keep busy. With less, the launch takes as long as a
+/// warp whose rows are at an edge, which computes its elements one after another: 13 us for bytes, of which a thread
+/// has 64, and 6 us for the 27-point stencil of f32.
 const MIN_BUSY: u32 = 51;
 
-/// The minimum number of resident blocks per multiprocessor for sums: a thread has 64 registers
-/// then. Without a bound, ptxas takes either 32 registers, so that the thread waits for each line,
-/// or too many.
+/// The minimum number of resident blocks per multiprocessor for sums, which leaves a thread 64 registers. Without a
+/// bound, ptxas takes either 32 registers, so that the thread waits for each line, or too many.
 const RESIDENT_BLOCKS: u32 = 4;
 
 /// The parameters of register tiling.
@@ -75,8 +74,8 @@ pub struct RegisterTilingParams {
 }
 
 impl RegisterTilingParams {
-    /// Returns the parameters, or why register tiling does not serve the group, if there is more to
-    /// say than that it has no such stencil.
+    /// Returns the parameters, or the reason why register tiling does not serve the group. The reason is empty if the
+    /// group just has no such stencil.
     pub fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
@@ -102,7 +101,7 @@ impl RegisterTilingParams {
             return Err(Some("a block has many more rows or columns than the index space"));
         }
         let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, tiling)).collect();
-        // with the first line of a row comes all else that is read of that row
+        // all lines of one row are loaded together
         lines.sort_by_key(Line::row);
         let words = |line: &Line| {
             let size = l.g.ty(line.array).elem.size() as i64;
@@ -117,9 +116,9 @@ impl RegisterTilingParams {
         Ok(RegisterTilingParams { lines, tiling, shared_tiles, taps, many_rows: height >= MANY_ROWS })
     }
 
-    /// Returns the minimum number of resident blocks per multiprocessor; `None` for the bound of
-    /// other maps. It is given where it was measured to be faster: for sums, which shrink to one
-    /// value per element before the next line comes, but not for few rows of one or two columns.
+    /// Returns the minimum number of resident blocks per multiprocessor, or `None` for the bound of other maps. It is
+    /// given where it was measured to be faster: for sums, which shrink to one value for each element before the next
+    /// line comes, but not for few rows of one or two columns.
     pub fn min_resident_blocks(
         &self,
         l: &mut LaunchContext,
@@ -155,7 +154,7 @@ impl RegisterTilingParams {
         sizes
     }
 
-    /// Returns what a thread loads.
+    /// Returns what a thread loads of each array along each axis.
     fn reaches(&self) -> Vec<Reach> {
         let of = |line: &Line| {
             let outer: Vec<(i64, i64)> =
@@ -180,7 +179,7 @@ impl RegisterTilingParams {
         }
     }
 
-    /// Returns for which extents the blocks have enough elements, and are enough.
+    /// Returns for which extents blocks have enough elements, and there are enough blocks.
     pub fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
         let of_plane = profit(l, fused, self.tiling).unwrap_or_default();
         Profit { min_busy: Some(MIN_BUSY), ..of_plane }
@@ -192,8 +191,8 @@ impl RegisterTilingParams {
     }
 }
 
-/// Returns for which extents blocks have enough elements, as far as it is not known here; `None` if
-/// they never have.
+/// Returns for which extents blocks have enough elements, where constants do not decide it; `None` if they never
+/// have.
 pub fn profit(l: &LaunchContext, fused: &FusedGroup, tiling: PlaneTiling) -> Option<Profit> {
     let last = fused.domain.len().checked_sub(2)?;
     let mut limits = tiling.least().map(Some);
@@ -325,7 +324,7 @@ fn elements(l: &mut Lower, tile: &ThreadTile, out: &mut Vec<Stmt>) -> error::Res
 /// Loads a line into registers.
 fn load(l: &mut Lower, line: &Line, tile: &ThreadTile, out: &mut Vec<Stmt>) {
     let &ThreadTile { params, position, .. } = tile;
-    // the array's accesses are a fact of the launch: they need not be noted here
+    // the facts have this access already, so it need not be noted here
     let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
     let mut start = None;
     for (first, count) in &line.pieces {

@@ -7,10 +7,9 @@
 //! v = 4, taps 0, 1:      x[first ..+ 4] x[first + 4]
 //! ```
 //!
-//! Of each aligned group of elements, only the smallest aligned part is loaded that holds what is
-//! read. The offsets are constants of the kernel, so their alignment is that of `first`, a multiple
-//! of `v`. Loads may reach beyond the elements that are read; blocks in which they would leave the
-//! array take the path of boundary blocks.
+//! Of each aligned group of elements, the kernel loads the smallest aligned part that holds what is read. The offsets
+//! are constants of the kernel, so their alignment is that of `first`, a multiple of `v`. Loads may reach beyond the
+//! elements that are read; blocks in which they would leave the array take the path of boundary blocks.
 
 use super::access;
 use super::elements::Elements;
@@ -32,7 +31,7 @@ const MAX_WORDS: i64 = 144;
 pub struct Window {
     /// The array.
     pub array: NodeId,
-    /// The host scalar that is added to the index beside constants.
+    /// The host scalar that is added to the index, besides constants.
     pub shift: NodeId,
     /// The start and the number of elements of each access, ascending. The start is a multiple of
     /// the number of elements.
@@ -76,7 +75,7 @@ impl Window {
         self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
     }
 
-    /// Whether its distance from the element is known only at the call.
+    /// Whether the window's distance from the element is known only at the call.
     pub fn is_shifted(&self, l: &LaunchContext) -> bool {
         l.g.as_lit(self.shift).is_none()
     }
@@ -186,8 +185,8 @@ pub fn limit(l: &mut LaunchContext, windows: &[Window], v: i64, n: (NodeId, i64)
     end(l, n, 0, &needs)
 }
 
-/// Returns the least of `n` less the boundary width and, for each array with its offset in `needs`,
-/// the array's length along the axis less that offset.
+/// Returns the minimum of two kinds of ends: `n` less the boundary width, and, for each array in `needs`, its length
+/// along the axis less its offset there.
 pub fn end(l: &mut LaunchContext, (n, width): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
     let mut reserved = width;
     let mut others = Vec::new();

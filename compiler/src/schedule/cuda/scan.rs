@@ -1,11 +1,12 @@
-//! Scan: the parts of a scan (semantics 5.18), each in a launch of its own, by which no block waits for another
-//! (reduce, then scan: D. Merrill, A. Grimshaw, "Parallel scan for stream architectures", 2009). The elements are
-//! read twice and stored once.
+//! Scan: each part of a scan (semantics 5.18) is a launch of its own, so that no block waits for another (reduce,
+//! then scan: D. Merrill, A. Grimshaw, "Parallel scan for stream architectures", 2009). The elements are read twice
+//! and stored once.
 //!
-//! A block has a tile. A lane has a chunk in each of its warp's rows; the warp halves the totals of a row's chunks,
-//! and the first warp those of the tile's rows. Halving has a step for each distance of lanes: the total of the other
-//! half comes from the lane at that distance, and is joined before the partial results of the higher one. What
-//! stands before each tile is computed by one block, by rounds of a group for each warp.
+//! A block has a tile. A lane has a chunk in each of its warp's rows. The warp scans the totals of a row's chunks,
+//! and the first warp those of the tile's rows, by a butterfly (`halve`): it has a step for each power of two
+//! as the distance of lanes, in which a lane gets the other half's total from the lane at that distance, and the
+//! higher half joins it before its partial results. What stands before each tile is computed by one block, in rounds
+//! in which each warp has a group.
 
 mod before;
 mod behind;
@@ -32,28 +33,29 @@ use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{FusedGroup, Item, domain};
 use std::rc::Rc;
 
-/// Threads of a block of a tile, and of the block that joins tiles.
+/// Threads of a block that has a tile, and of the block that joins tiles.
 const THREADS: u32 = 512;
 const THREADS_OF_GROUPS: u32 = 1024;
 const ROWS: i64 = SCAN_TILE / SCAN_ROW;
 /// The rows of a warp.
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
 
-/// The most stored arrays for which a launch that stores elements elsewhere asks for two resident blocks.
+/// The maximum number of stored arrays for which a launch that stores elements at other places asks for two resident
+/// blocks.
 const MAX_BOUND: usize = 3;
 
-/// The values of the components of something.
+/// The values of all components of one item.
 type Value = Vec<Expr>;
 
-/// Returns the variants of a part of a scan; `None` if the group is none.
+/// Returns the variants of a part of a scan, or `None` if the group is not one.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let scan = Scan::of(&l.g, &fused.items)?;
-    // a whole scan is for one thread of a CPU
+    // a whole scan is only for one thread of a CPU
     if l.facts.whole_scan.is_some() {
         return Some(Vec::new());
     }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
-    // few elements are counted in 32 bits
+    // counters of few elements have 32 bits
     let counts = scan.counts(&l.g);
     let groups = |strided: bool, list: &[(&str, Guards)]| {
         let v = if strided { 1 } else { SCAN_CHUNK };
@@ -68,13 +70,13 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         both.map(of_list).collect::<Vec<_>>()
     };
     let contiguous = Guards::contiguous();
-    // totals are stored for each tile, so that only an array of elements says how many elements there are
+    // totals are stored for each tile, so only an array that is read at each element says how many elements there are
     let has_length = scan.part != ScanPart::Totals || l.facts.accesses.pointwise().next().is_some();
     let skipped = if has_length { 0 } else { 2 };
     let usual =
         [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
-    // no output is an input of a launch that stores elsewhere, and indices of 64 bits take more registers than its straight
-    // code leaves: the code for any strides serves them
+    // a launch that stores at other places has no output that is an input; 64-bit indices take more registers than
+    // its unrolled code leaves, so the code for any strides serves them
     let is_left_out = |suffix: &str| match suffix {
         "_in_place" => scan.goes_elsewhere(),
         "_wide" => scan.goes_elsewhere() && l.wanted.is_general(),
@@ -94,9 +96,9 @@ fn threads(part: ScanPart) -> u32 {
     if part == ScanPart::Before { THREADS_OF_GROUPS } else { THREADS }
 }
 
-/// Blocks that store elements in other places wait for what they read there as well, so that two of them share a
-/// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone. The
-/// values of more arrays would not stay in the registers that are then left.
+/// Blocks that store elements at other places also wait for what they read there, so that two of them should share a
+/// multiprocessor. Without this bound the assembler takes 79 registers for a digit of keys, and only one block fits.
+/// The values of more arrays would not fit into the registers that the bound leaves.
 pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
     let is_bound = scan.goes_elsewhere() && fused.items.len() <= MAX_BOUND && !layout.strided;
     if is_bound { 2 } else { 0 }
@@ -122,7 +124,7 @@ pub fn main(
     Ok((out, Grid::Segments(1)))
 }
 
-/// What the code of a part knows.
+/// What the functions that write the code of a part share.
 struct Code<'a> {
     scan: &'a Scan,
     operator: Operator,
@@ -141,7 +143,7 @@ impl Code<'_> {
         let partition = self.partition(l);
         let block = to_i64(Expr::Place(Gpu::Block));
         let tile = match &partition {
-            // the totals of tiles were read last where the caches may still have the elements
+            // the launch of the totals read the last tiles last, so the caches may still have their elements
             Some(_) => {
                 let tiles = self.scan.tiles(&mut l.launch.g);
                 l.launch.host(tiles).minus(block).minus(Expr::int(1))
@@ -160,7 +162,7 @@ impl Code<'_> {
             return self.compact(l, (&partition, &elements), (&tile, &begin), (&is_full, &n), out);
         }
         let x = self.load(l, &elements, (&is_full, &n), out)?;
-        // of each row: the partial results of the lane's chunk, and of the chunks up to it
+        // for each row: the partial results of the lane's chunk, and those of the chunks up to it
         let is_scan = self.scan.part == ScanPart::Tiles;
         let (mut own, mut chunks) = (Vec::new(), Vec::new());
         let rows = self.share(l, "rows", ROWS);
@@ -212,7 +214,7 @@ impl Code<'_> {
         values.iter().map(|e| if self.scan.in_32_bits { to_i64(e.clone()) } else { e.clone() }).collect()
     }
 
-    /// Loads the elements of a thread. Beyond the last one it has that one again.
+    /// Loads the elements of a thread. Places past the last element get that one again.
     fn load(
         &self,
         l: &mut Lower,
@@ -255,8 +257,8 @@ impl Code<'_> {
         Ok(regs.iter().map(|own| own.iter().map(|r| Expr::Reg(*r)).collect()).collect())
     }
 
-    /// Halves the values that begin with the lanes' totals: joins what stands before it in the warp to each of a
-    /// lane's partial results. Returns the total of all lanes.
+    /// Scans the lanes of a warp by a butterfly. `total` is that of each lane's values, and `inside` are its partial
+    /// results, with each of which the totals of the lanes before are joined. Returns the total of all lanes.
     fn halve(
         &self,
         l: &mut Lower,
@@ -335,7 +337,7 @@ impl Code<'_> {
     }
 }
 
-/// Returns the values of the lane before.
+/// Returns the values of the lane before this one.
 fn shifted(l: &mut Lower, values: &[Expr], out: &mut Vec<Stmt>) -> Value {
     values.iter().map(|e| bind(l, "lower", Expr::ShuffleUp(Box::new(e.clone()), 1), out)).collect()
 }

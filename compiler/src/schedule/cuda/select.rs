@@ -28,12 +28,12 @@ use crate::schedule::scheduler::Scope;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The minimum number of blocks for the product variant with the largest thread tiles: with fewer
-/// blocks, some multiprocessors of a large device would have no work.
+/// The minimum number of blocks for the product variant with the largest thread tiles: with fewer blocks, some
+/// multiprocessors of a large device would have no work.
 const LARGE_TILE_MIN_BLOCKS: u32 = 256;
 
-/// The minimum inner length for the variant with the largest block tiles: with fewer steps, what a block does before
-/// the first one and past the last one counts for more (11 % of 64, 6 % of 256).
+/// The minimum inner length for the variant with the largest block tiles. With fewer steps, what a block does before
+/// the first step and after the last one counts for more (11 % at length 64, 6 % at 256).
 const LARGEST_TILE_MIN_LENGTH: u32 = 512;
 
 /// Returns all variants in order of preference.
@@ -76,7 +76,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     let mut chain = Vec::new();
     if let Some(facts) = l.facts.stencil_chain.clone() {
         chain = stencil_chain::variants(l).unwrap_or_default();
-        // without a variant that serves the call the launches after it run
+        // a call that none of these variants serves runs the launches that this one replaces
         if !facts.has_recomputing_variants {
             return chain;
         }
@@ -217,7 +217,7 @@ fn elements(
             groups.extend(streams);
         }
         let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
-        // an output may only be an input if that is read at the element's own index only
+        // an output may be an input only if that array is read at the element's own index alone
         if writes && product.is_none() && l.facts.accesses.may_be_in_place() {
             contiguous.push(("_in_place", Guards::contiguous().narrow()));
         }
@@ -241,7 +241,7 @@ fn elements(
             groups.push(group(choice, unaligned, variants));
             if profit.min_rows.is_some() || profit.min_columns.is_some() {
                 groups.extend(few_blocks(l, fused, inner, scalar_layout, writes));
-                // few rows or columns, because rows of any alignment have had a variant
+                // this is for few rows or columns only, because rows of any alignment have a variant before
                 let flat = select_elements::flat(l, (fused, inner), of_map);
                 let variants = list(&[("_flat", guards)], Profit::default());
                 groups.push(group((flat, Vec::new()), layout, variants));
@@ -268,7 +268,8 @@ fn elements(
     groups
 }
 
-/// Returns the variant of a stencil for few blocks: that for any strides, whose blocks are the smallest.
+/// Returns the variant of a stencil for calls with few blocks: the one for any strides, whose blocks are the
+/// smallest.
 fn few_blocks(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -286,8 +287,8 @@ fn few_blocks(
     Some(VariantGroup { may_be_left_out: true, ..group })
 }
 
-/// Returns a product's variants with the largest tiles first, their names, and for which shapes they pay. Of the
-/// largest, the launch policy asks that their blocks fill the device.
+/// Returns the variants of a product with the largest tiles first, with their names and the shapes for which they
+/// pay. The launch policy takes the largest tiles only if their blocks fill the device.
 fn large_tiles(
     l: &mut LaunchContext,
     p: &Rc<Product>,
@@ -299,8 +300,8 @@ fn large_tiles(
     largest.into_iter().chain(large).collect()
 }
 
-/// Returns for which extents the blocks of a choice have enough elements. There is no condition if
-/// there are no variants for any strides, which serve all other extents.
+/// Returns for which extents the blocks of a choice have enough elements. If there are no variants for any strides,
+/// which would serve all other extents, there is no condition.
 fn profit(l: &LaunchContext, fused: &FusedGroup, choice: &Choice) -> Profit {
     match choice {
         Choice::RegisterTiling(params) if l.wanted.is_general() => params.profit(l, fused),
@@ -323,8 +324,8 @@ fn is_register_tiled(
     register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, layout).is_ok()
 }
 
-/// Returns the interior of a map if its elements read neighbours there; else the whole index space,
-/// because separate code for the interior gains nothing.
+/// Returns the interior of a map, if its elements read neighbours there. Otherwise returns the whole index space,
+/// because separate code for the interior would gain nothing.
 fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     let inner = l.interior(fused);
     if inner.is_whole(fused) {
@@ -334,8 +335,8 @@ fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Interior::whole(fused) }
 }
 
-/// Returns the vector width of a map: as many neighbours as have 16 bytes in the widest array, or
-/// fewer if the body is too large to be repeated.
+/// Returns the vector width of a map: as many neighbours as take 16 bytes in the widest array, or fewer if the body
+/// is too large to be repeated.
 fn vector_width(l: &LaunchContext, fused: &FusedGroup) -> i64 {
     if fused.sequential || has_reduction(&l.g, fused) {
         return 1;

@@ -13,8 +13,7 @@ use crate::schedule::facts::stencil::{self, Kept, Stencil};
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 use std::rc::Rc;
 
-/// Chooses the strategy for one layout of elements in threads, with what reports say of its
-/// stencils.
+/// Chooses the strategy for one layout of elements in threads. Also returns what reports say of its stencils.
 pub fn choose(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),
@@ -50,15 +49,15 @@ pub fn choose(
     (Choice::Map(params, storage), kept)
 }
 
-/// The number of elements of matrices that an element reads, each by its own indices, from which on
-/// a thread's elements are a block's width apart. If they are neighbours, a load of a warp takes
-/// four lines of the first-level cache in place of one. The number is by counting, not measured:
-/// four loads of 128 elements then take 64 cycles of the cache, and memory takes 54 for them.
+/// If an element reads at least this many elements of matrices, each by its own indices, a thread's elements are a
+/// block's width apart. If they were neighbours, a warp's load would take four lines of the first-level cache in
+/// place of one. The number is computed, not measured: four loads of 128 elements then take 64 cycles of the cache,
+/// and memory takes 54 for them.
 const MANY_READS: usize = 5;
 
 /// Returns the layout of a map for one layout of elements in threads.
 pub fn layout_of_map(l: &mut LaunchContext, fused: &FusedGroup, layout: ThreadLayout) -> ThreadLayout {
-    // an element of a vector may read many rows of a matrix by its own index
+    // an element of a vector may read many rows of a matrix at its own index
     let reads_rows = fused.domain.len() == 1 && fused.items.iter().all(|it| is_store(&l.g, it));
     if !l.facts.accesses.needs_indices() && !reads_rows {
         return layout;
@@ -75,15 +74,15 @@ pub fn layout_of_map(l: &mut LaunchContext, fused: &FusedGroup, layout: ThreadLa
     }
 }
 
-/// Returns the map that computes a stencil of matrices element by element, counted through the rows.
+/// Returns the map that computes a stencil of matrices element by element, in row-major order.
 pub fn flat(l: &mut LaunchContext, (fused, inner): (&FusedGroup, &Interior), layout: ThreadLayout) -> Choice {
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let direct = StencilHint::Direct;
     Choice::Map(map::MapParams::of(l, (fused, inner), &stencils, direct, layout), Some(direct))
 }
 
-/// Returns what was decided about the stencils, for reports. Only the layout for contiguous,
-/// aligned arrays is reported.
+/// Returns what was decided about the stencils, for reports. These have only the layout for contiguous, aligned
+/// arrays.
 pub fn report(
     l: &LaunchContext,
     stencils: &[Stencil],

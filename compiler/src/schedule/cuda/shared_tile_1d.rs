@@ -1,7 +1,6 @@
-//! Shared-memory tiles of vectors: what a block's elements read around themselves is loaded once by
-//! the block, by 16-byte accesses, into shared memory. Chosen by the cost model for stencils of
-//! many taps (`stencil_cost.rs`), and where the distance of the taps is known only at the call; the
-//! cost is a barrier, and a load from shared memory per tap.
+//! Shared-memory tiles of vectors: the block loads what its elements read around themselves into shared memory once,
+//! by 16-byte accesses. Chosen by the cost model for stencils of many taps (`stencil_cost.rs`), and where the
+//! distance of the taps is known only at the call. The cost is a barrier, and a load from shared memory for each tap.
 //!
 //! ```text
 //! x[start + first ..+ len]  ->  tile[0 ..+ len]
@@ -9,9 +8,9 @@
 //! a thread loads its windows (`register_window.rs`) from the tile
 //! ```
 //!
-//! If an array is read with a shift that is known only at the call, the loads begin at the last
-//! aligned index before it. The elements are stored one by one, so that the tile begins where it
-//! would without a shift, and windows are loaded from it by the same accesses.
+//! If an array is read with a shift that is known only at the call, the loads begin at the last aligned index before
+//! it. The elements are stored one by one, so that the tile begins where it would without a shift, and windows are
+//! loaded from it by the same accesses.
 
 use super::elements::bind_all;
 use super::expressions::{int32, thread, to_i64};
@@ -26,8 +25,8 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 /// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;
 
-/// Assigns their tiles to the windows that want one, for blocks of `per_block` elements. Returns
-/// false if the tiles are too large.
+/// Assigns tiles to the windows that want one, for blocks of `per_block` elements. Returns false if the tiles are too
+/// large.
 pub fn assign_tiles(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i64) -> bool {
     let mut bytes = 0;
     for w in windows.iter_mut().filter(|w| w.tile.is_some()) {
@@ -132,8 +131,8 @@ pub fn read_halo(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut
     Ok(Expr::LoadIf(mem, Box::new(at.clone()), Box::new(inside)))
 }
 
-/// Returns where the loads of a shifted array begin, from the block's first element, and the number
-/// of elements by which that is too early (i32).
+/// Returns where the loads of a shifted array begin, counted from the block's first element, and by how many elements
+/// that is too early (i32).
 fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (Expr, Option<Expr>) {
     let first = l.launch.g.lit(Lit::i64(tile.first));
     let begin = linear::add(&mut l.launch.g, shift, first);
@@ -145,8 +144,8 @@ fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (E
     (from, Some(early))
 }
 
-/// Returns whether all loads into the tiles of shifted arrays are in bounds, for the block whose
-/// first element is `start`. `None` if there are no such arrays.
+/// Returns whether all loads into the tiles of shifted arrays are in bounds, for the block whose first element is
+/// `start`. `None` if there are no such arrays.
 pub fn inside(l: &mut Lower, windows: &[Window], start: &Expr, per_block: i64) -> Option<Expr> {
     let mut all: Option<Expr> = None;
     for w in windows {

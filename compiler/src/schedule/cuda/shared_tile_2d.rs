@@ -1,6 +1,6 @@
-//! Shared-memory tiles of matrices: what the rows and columns of a block read around themselves is
-//! loaded once by the block into shared memory. Chosen if the author asks for tiles, for
-//! contiguous, aligned arrays; else register tiling loads its lines from global memory.
+//! Shared-memory tiles of matrices: the block loads what its rows and columns read around themselves into shared
+//! memory once. Chosen if the author asks for tiles, for contiguous, aligned arrays; otherwise register tiling loads
+//! its lines from global memory.
 //!
 //! ```text
 //! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]
@@ -8,8 +8,7 @@
 //! a thread loads its lines (`register_tiling.rs`) from the tile
 //! ```
 //!
-//! A thread's lines lie at constant offsets from one index of the tile, so that their addresses
-//! cost no instructions.
+//! A thread's lines lie at constant offsets from one index of the tile, so their addresses cost no instructions.
 
 use super::elements::bind_all;
 use super::expressions::{int32, thread, to_i64};
@@ -77,7 +76,7 @@ impl SharedTiles {
                 }),
             }
         }
-        // what is read by one thread only needs no tile
+        // an array of which each element is read by one thread only needs no tile
         all.retain(|p| p.rows > tiling.block_rows || p.columns > tiling.block_columns);
         let bytes = |p: &SharedTile| p.rows * p.columns * l.g.ty(p.array).elem.size() as i64 + 16;
         if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MAX_BYTES {
@@ -111,8 +110,7 @@ impl SharedTiles {
         Some((p.mem, p.own.clone().plus(int32(by as i32))))
     }
 
-    /// Returns whether all elements of a block are in the interior, and all that the tiles hold is
-    /// in bounds.
+    /// Returns whether all elements of a block are in the interior, and all that the tiles hold is in bounds.
     pub fn inside(
         &self,
         l: &mut Lower,
@@ -160,7 +158,7 @@ impl SharedTiles {
                 let line = placement::along(l, mem, &indices);
                 let at = line.plus(placement::plus(first_column, p.first.1)).plus(to_i64(column));
                 let regs = bind_all(l, p.array, at, p.width, &mut load);
-                // the rows of a tile have no gaps, so the accesses count through them
+                // the rows of a tile have no gaps, so accesses are numbered across the ends of rows
                 let to = number.times(int32(p.width as i32));
                 let store = match regs.as_slice() {
                     [one] => Stmt::Store(p.mem, to, Expr::Reg(*one)),

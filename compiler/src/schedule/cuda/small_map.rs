@@ -1,11 +1,10 @@
-//! Small map: one element per thread, for maps of few elements. More multiprocessors have work than
-//! with several elements per thread, and the driver, which compiles the kernel at its first call,
-//! has a third of the code to compile. One variant serves every alignment, and outputs that are
-//! inputs. Chosen for maps whose body takes longer than their memory accesses, up to `MAX_BLOCKS`
-//! blocks.
+//! Small map: one element for each thread, for maps of few elements. More multiprocessors have work than with several
+//! elements for each thread, and the driver, which compiles the kernel at its first call, has a third of the code to
+//! compile. One variant serves every alignment, and outputs that are inputs. Chosen for maps whose body takes longer
+//! than their memory accesses, up to `MAX_BLOCKS` blocks.
 //!
-//! Measured on an H200: 2^16 elements of Black-Scholes by a polynomial take 1.7 us in place of 3.8
-//! us with four elements per thread, and 18 ms of the driver's compiler in place of 53 ms.
+//! Measured on an H200: Black-Scholes by a polynomial on 2^16 elements takes 1.7 us in place of 3.8 us with four
+//! elements for each thread, and 18 ms of the driver's compiler in place of 53 ms.
 
 use super::elements::{single, stored};
 use super::expressions::{thread, to_i64};
@@ -19,9 +18,8 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::stencil;
 use crate::schedule::groups::{FusedGroup, has_reduction};
 
-/// The number of blocks up to which it is the fastest variant. For Black-Scholes by `erf` this is
-/// as many as are resident at once on an H200; for Black-Scholes by a polynomial it is faster up to
-/// eight times as many.
+/// The number of blocks up to which this is the fastest variant. For Black-Scholes by `erf` this is as many as are
+/// resident at once on an H200; for Black-Scholes by a polynomial it is faster up to eight times as many.
 const MAX_BLOCKS: u32 = 512;
 
 /// Whether a map has this variant: its body takes longer than its memory accesses, and it reads
@@ -30,12 +28,12 @@ pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bo
     if l.facts.cost < COMPUTE_BOUND_COST || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
         return false;
     }
-    // an error record names its element, and so needs one path for all elements
+    // an error record names its element, so it needs one path for all elements
     !l.facts.may_record
         && stencil::stencils(&mut l.g, &fused.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
 }
 
-/// Returns when it is the fastest variant.
+/// Returns the condition under which it is the fastest variant.
 pub fn profit() -> Profit {
     Profit { max_blocks: Some(MAX_BLOCKS), ..Profit::default() }
 }

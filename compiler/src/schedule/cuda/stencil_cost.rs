@@ -1,9 +1,9 @@
-//! Chooses the strategy of a stencil by a cost model, which is fitted to measurements of these
-//! kernels on an H200 (2^26 elements of f32, 2026-11-21; a copy takes 0.1284 ms).
+//! Chooses the strategy of a stencil by a cost model, which is fitted to measurements of these kernels on an H200
+//! (2^26 elements of f32, 2026-11-21; a copy takes 0.1284 ms).
 //!
-//! The model: a kernel's time is the 3-norm of the time of its memory traffic and that of its
-//! instructions, because the longer one hides most of the shorter one. The instructions are a fixed
-//! part per block, and a part per tap. A few taps in registers cost almost nothing.
+//! The model: a kernel's time is the 3-norm of the time of its memory traffic and that of its instructions, because
+//! the longer of the two hides most of the shorter one. The instructions are a fixed part for each block, and a part
+//! for each tap. A few taps in registers cost almost nothing.
 //!
 //! | ms | direct | window | tile |
 //! |---|---|---|---|
@@ -14,11 +14,11 @@
 //! | 47 taps | | | 0.155 |
 //! | 63 taps | 0.281 | 0.284 | 0.185 |
 //!
-//! If the ends of the vector are padded, windows of many taps are slower, because the code for the
-//! ends takes their registers (31 taps take 0.160 ms instead of 0.143); tiles are not (0.143 ms).
+//! If the ends of the vector are padded, windows of many taps are slower, because the code for the ends takes their
+//! registers (31 taps take 0.160 ms instead of 0.143); tiles are not slower (0.143 ms).
 //!
-//! For matrices, rows in registers take 0.132 ms for 3 x 3 taps, 0.134 for 5 x 5, 0.158 for 7 x 7
-//! and 0.212 for 9 x 9. Element by element they take 0.65 to 3.1 ms, so no choice is needed.
+//! For matrices, rows in registers take 0.132 ms for 3 x 3 taps, 0.134 for 5 x 5, 0.158 for 7 x 7 and 0.212 for
+//! 9 x 9. Computing them element by element takes 0.65 to 3.1 ms, so there is nothing to choose.
 
 use crate::core::StencilHint;
 use crate::schedule::element::lower::LaunchContext;
@@ -46,8 +46,8 @@ pub fn time(strategy: StencilHint, taps: usize) -> f64 {
     (COPY.powi(3) + computing.powi(3)).cbrt()
 }
 
-/// The time of the instructions of a stencil in registers for 2^26 elements, in milliseconds: the fixed part,
-/// and that of each operation ([`crate::schedule::facts::work`] counts three for a tap: two and its index).
+/// The time of the instructions of a stencil in registers for 2^26 elements, in milliseconds: the fixed part, and
+/// that of each operation. [`crate::schedule::facts::work`] counts three operations for a tap: two, and its index.
 const OF_OPERATIONS: (f64, f64) = (0.0093, 0.00229 / 3.0);
 
 /// Returns the predicted time in milliseconds of the instructions of 2^26 elements.
@@ -55,16 +55,16 @@ pub fn of_operations(operations: u32) -> f64 {
     OF_OPERATIONS.0 + OF_OPERATIONS.1 * f64::from(operations)
 }
 
-/// Returns the predicted time in milliseconds of 2^26 elements for each of which so many bytes are read and
-/// written, and whose instructions take so long.
+/// Returns the predicted time in milliseconds of 2^26 elements, given the bytes that are read and written for each,
+/// and the time of the instructions.
 pub fn of_both(bytes: f64, instructions: f64) -> f64 {
     ((COPY * bytes / 8.0).powi(3) + instructions.powi(3)).cbrt()
 }
 
-/// The number of taps from which on windows are not used for vectors with padded ends.
+/// From this number of taps on, windows are not used for vectors with padded ends.
 const MANY: usize = 18;
 
-/// Returns the strategy of a fused group's stencils, and why. `padded`: elements at the edges are
+/// Returns the strategy of a fused group's stencils, and the reason. `padded` says that elements at the edges are
 /// computed in another way than interior ones.
 pub fn strategy(l: &LaunchContext, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
     if let Some(wanted) = l.hint() {

@@ -1,14 +1,15 @@
 //! Rows in the registers of threads (register tiling): elements that reduce a row of their own again and again
-//! (`schedule/facts/thread_rows.rs`), such as the assignment of points to the nearest centre. A thread has a whole row, and
-//! the loop over its elements is straight code, so there is a variant for each of a few lengths. Two elements share
-//! the loop around it (`schedule/element/unroll_and_jam.rs`), so that what both read there, such as a centre, is loaded once.
+//! (`schedule/facts/thread_rows.rs`), such as the assignment of points to the nearest centre. A thread has a whole
+//! row, and the loop over its elements is unrolled, so there is a variant for each of a few lengths. Two elements
+//! share the loop around it (`schedule/element/unroll_and_jam.rs`), so that what both read there, such as a centre,
+//! is loaded once.
 //!
-//! Rows are read by vectors of 16 bytes. Those of one element lie side by side, so the lines of the first-level cache
-//! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as
-//! well, by loads that have one address for a warp.
+//! Rows are read by vectors of 16 bytes. The vectors of one row are neighbours in memory, so that later loads use the
+//! cache lines that a warp's earlier loads have brought to the first-level cache. Values of a loop that all threads
+//! read come from that cache as well, by loads that have one address for a warp.
 //!
-//! Chosen for rows of one of the lengths `thread_rows::LENGTHS`, before the loops of an element. The cost is the
-//! operations of an element, or the bytes of its row.
+//! Chosen for rows of one of the lengths `thread_rows::LENGTHS`, before strategies for loops of an element. The cost
+//! is that of the operations of an element, or of the bytes of its row.
 
 use super::elements::{store_single, stored};
 use super::expressions::{thread, to_i64};
@@ -21,17 +22,17 @@ use crate::schedule::element::lower::{LaunchContext, Lower, ShortRow, bind};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::{element::unroll_and_jam, facts::thread_rows};
 
-/// The longest rows of which a thread has two.
+/// The maximum length of rows of which a thread has two.
 const LONGEST_OF_TWO: u32 = 16;
-/// The most nodes of the straight code.
+/// The maximum number of nodes of the unrolled code.
 const MAX_NODES: usize = 2048;
 /// Threads of a block. The assignment of points of 16 dimensions to 8 centres takes 0.0892 ms with 128,
 /// 0.0921 with 256.
 pub const THREADS: u32 = 128;
-/// The words of a thread's rows up to which eight blocks are resident at least, with 64 registers a thread,
-/// and of rows whose code has no loops. In blocks of 256 threads the assignment above took 0.098 ms with as
-/// many threads, 0.101 with three quarters and 0.102 with half of them; with a staged number of centres
-/// 0.120, 0.126 and 0.131.
+/// If a thread's rows have up to this many words, and for rows whose code has no loops, at least eight blocks are
+/// resident, with 64 registers for each thread. In blocks of 256 threads the assignment above took 0.098 ms with as
+/// many threads, 0.101 with three quarters and 0.102 with half of them; with a staged number of centres 0.120, 0.126
+/// and 0.131.
 const WORDS_OF_EIGHT: usize = 32;
 const WORDS_OF_EIGHT_STRAIGHT: usize = 16;
 
@@ -43,9 +44,9 @@ pub struct ThreadRowsParams {
     indices: Vec<NodeId>,
     /// The values of the items of each element.
     roots: Vec<NodeId>,
-    /// Whether the loops around the rows have trees, which take as many registers as there are.
+    /// Whether the loops around the rows reduce by trees, which take as many registers as there are.
     has_trees: bool,
-    /// Whether there are no loops around the rows: then they are read again where registers are few.
+    /// Whether there are no loops around the rows: then rows are read again where registers are few.
     is_straight: bool,
 }
 
@@ -102,7 +103,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Res
     let count = l.launch.count();
     let mut out = Vec::new();
     l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
-    // what all elements need, such as every centre, is loaded where it is used: there are too few registers for it
+    // what all elements need, such as every centre, is loaded where it is used, because it would take too many
+    // registers
     l.k.once = true;
     let start = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(params.per_block().into()));
     let start = bind(l, "start", start.plus(to_i64(thread())), &mut out);
@@ -110,7 +112,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Res
     let last = bind(l, "last", count.clone().minus(Expr::int(1)), &mut out);
     for (index, offset) in params.indices.iter().zip((0..).step_by(THREADS as usize)) {
         let own = bind(l, "at", start.clone().plus(Expr::int(offset)), &mut out);
-        // threads out of bounds compute the last element, which is not stored
+        // threads out of bounds compute the last element, and do not store it
         let i = bind(l, "i", own.clone().min(last.clone()), &mut out);
         l.k.kernel.in_space.push(i.clone());
         vars.push((*index, i));

@@ -1,11 +1,10 @@
-//! The fixed tree over the 128 columns of a tile (semantics 5.1, step 3), with one column per
-//! thread. Lanes at the distances 1, 2, 4, 8, 16 join by warp shuffles; then the four warps join
-//! through shared memory.
+//! The fixed tree over the 128 columns of a tile (semantics 5.1, step 3), with one column in each thread. Warp
+//! shuffles join lanes at the distances 1, 2, 4, 8, 16; then the four warps are joined through shared memory.
 //!
-//! The result is in the first lane, or in the first thread; the values of other lanes are not used.
-//! If columns may be absent and the operator has no identity, two columns join only if the higher
-//! one is present: columns from `width` on are absent. A long operator, such as one with loops of its
-//! own, is written once, in a loop over the joins.
+//! The result is in the first lane, or in the first thread; the values of other lanes are not used. If columns may be
+//! absent and the operator has no identity, two columns are joined only if the higher one is present: columns from
+//! `width` on are absent. A long operator, such as one with loops of its own, is written once, in a loop over the
+//! joins.
 
 use super::expressions::{int32, to_i64};
 use crate::core::{COLUMNS, TILE};
@@ -21,8 +20,8 @@ use std::ops::Range;
 /// The number of warps that hold a tile's columns.
 pub const WARPS: u32 = COLUMNS as u32 / WARP;
 
-/// The rows of stored values with several accumulators that are in flight: more would take registers
-/// that the rest of the kernel does not need.
+/// For reductions with several accumulators, the number of rows of stored values that are in flight: more would take
+/// registers that the rest of the kernel does not need.
 const COUNTED_ROWS: i64 = 8;
 
 /// The distances of the lanes that join, in order.
@@ -122,7 +121,7 @@ impl Column {
     }
 }
 
-/// Returns the values of another lane. Constants are the same in all lanes.
+/// Returns the values of another lane. A constant is the same in all lanes, so it is not exchanged.
 pub fn shuffled(
     l: &mut Lower,
     values: &[Expr],
@@ -183,7 +182,7 @@ fn join_warps_by_loop(
         b.push(bind(l, "b", equals(step, 2).select(Expr::Reg(*joined), of_high), &mut body));
     }
     let is_present = width.map(|w| {
-        // the first warp of the higher half
+        // which warp begins the higher half of the pair
         let warp = equals(step, 0).select(Expr::int(1), equals(step, 1).select(Expr::int(3), Expr::int(2)));
         Expr::binary(BinaryOp::Gt, w.clone(), warp.times(Expr::int(WARP.into())))
     });
@@ -202,7 +201,7 @@ fn join_warps_by_loop(
     Ok(read(&joined))
 }
 
-/// Declares registers for the values that a loop joins, but for counts that are constants.
+/// Declares registers for the values that a loop joins, except for counts that are constants.
 fn joined_values(l: &mut Lower, r: &Reduction, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Expr> {
     let of = |(e, ty): (Expr, &Ty)| match e {
         Expr::Lit(_) if r.is_counted() => e,
@@ -254,7 +253,7 @@ fn join_present(
     Ok(joined.into_iter().map(Expr::Reg).collect())
 }
 
-/// Binds the values of accumulators to registers, but for counts that are constants.
+/// Binds the values of accumulators to registers, except for counts that are constants.
 pub fn named_values(
     l: &mut Lower,
     r: &Reduction,
@@ -286,9 +285,8 @@ pub struct StoredValues<'a> {
 }
 
 impl StoredValues<'_> {
-    /// Folds the column of this thread over up to 2048 values into `acc`, which holds the value of
-    /// an absent column before. All rows are loaded before the first join, unless the operator is
-    /// long.
+    /// Folds the column of this thread over up to 2048 values into `acc`, which first holds the value of an absent
+    /// column. All rows are loaded before the first join, unless the operator is long.
     pub fn column(
         &self,
         l: &mut Lower,

@@ -64,7 +64,7 @@ pub enum Choice {
     SmallMap,
     /// Reductions by the fixed tree.
     Reduction,
-    /// Reductions of narrow elements in any order; so many tiles are loaded together.
+    /// Reductions of narrow elements in any order, which load `batch` tiles together.
     PackedReduction { batch: u32 },
     /// Loops that all elements of a block run together, tile by tile through shared memory.
     CooperativeNest(cooperative_nest::CooperativeNestParams),
@@ -95,8 +95,7 @@ pub struct Variant {
     pub noalias: bool,
 }
 
-/// Variants that share one body. They differ in their guards, and in what the kernel passes may
-/// assume.
+/// Variants that share one body. They differ in their guards, and in what the kernel passes may assume of them.
 pub struct VariantGroup {
     pub layout: ThreadLayout,
     pub choice: Choice,
@@ -112,7 +111,7 @@ pub struct VariantGroup {
 }
 
 impl Choice {
-    /// Whether rows or columns stay on the chip.
+    /// Whether rows or columns stay in registers or shared memory.
     pub fn is_resident(&self) -> bool {
         matches!(self, Choice::ResidentRows(_) | Choice::StagedRows(_) | Choice::ResidentColumns(_))
     }

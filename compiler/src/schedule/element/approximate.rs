@@ -1,5 +1,5 @@
-//! The approximate operations of `fast_math` on each target: on a CPU each becomes the precise
-//! operation, on a GPU it becomes instructions of the hardware.
+//! The approximate operations of `fast_math` on each target: on a CPU each becomes the precise operation, on a GPU it
+//! becomes instructions of the hardware.
 
 use crate::core::elementary;
 use crate::core::{Graph, NodeId, Op};
@@ -22,8 +22,8 @@ fn precise(g: &mut Graph, op: Op) -> NodeId {
     elementary::expand(g, &op).unwrap_or_else(|| g.add(op))
 }
 
-/// Returns the expansion of an approximate operation that a GPU has no instruction for: the
-/// hardware has only powers of 2 and logarithms to base 2, and no tangent.
+/// Returns the expansion of an approximate operation for which a GPU has no instruction: the hardware has only powers
+/// of 2 and logarithms to base 2, and no tangent.
 fn instructions(g: &mut Graph, op: UnaryOp, x: NodeId) -> Option<NodeId> {
     let times = |g: &mut Graph, n: NodeId, c: f32| {
         let c = g.lit(Lit::f32(c));

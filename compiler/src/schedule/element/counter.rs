@@ -1,8 +1,7 @@
-//! Pairwise accumulation of the columns of a tile, as a binary counter counts (Higham 1993). Bit k
-//! of the counter holds the join of 2^k neighbouring columns. A new column is joined with the
-//! values of the trailing ones of the number of columns so far, from the lowest bit on, like a
-//! carry, and is stored at the first bit that is 0. So columns join in the order of semantics 5.1,
-//! and eight values serve 128 columns.
+//! Pairwise accumulation of the columns of a tile (Higham 1993), which works like a binary counter. Bit k of the
+//! counter holds the join of 2^k neighbouring columns. If the number of columns so far ends in bits that are 1, a new
+//! column is joined with the values of these bits, from the lowest one on, like a carry, and is stored at the first
+//! bit that is 0. So columns are joined in the order of semantics 5.1, and eight values serve 128 columns.
 //!
 //! ```text
 //! columns so far   1: a      2: ab      3: ab, c      4: abcd
@@ -56,8 +55,7 @@ impl Counters {
         Counters { bits: Bits::Arrays(arrays.collect()), len }
     }
 
-    /// Emits the addition of a value (one per lane) of 2^`from` columns, after `c` such values have
-    /// been added.
+    /// Emits the addition of a value (one for each lane) of 2^`from` columns, after `c` such values have been added.
     pub fn push(
         &mut self,
         l: &mut Lower,
@@ -94,7 +92,7 @@ impl Counters {
         Ok(())
     }
 
-    /// Returns the values of all columns if 2^levels columns have been added.
+    /// Returns the values of all columns, if 2^levels columns have been added.
     pub fn full(&self) -> Vec<Expr> {
         let last = Expr::int(self.len as i64 - 1);
         match &self.bits {

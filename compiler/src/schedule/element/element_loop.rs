@@ -1,11 +1,11 @@
 //! Loops of one element (`Op::Loop`, semantics 5.16): a loop that ends when the element decides.
 //!
-//! All values of a loop have the same operands, so the first one that is needed emits the loop, and the
-//! others read its registers. What does not depend on a step is computed before the loop. Nothing is
-//! unrolled. A condition that takes no statements and reads nothing in each step is the loop's own; otherwise
-//! a flag says whether the loop goes on. What the condition and the step both compute of the states is
-//! computed once, with the condition of the next step, and kept in registers (loop inversion): assemblers
-//! compute it again after the branch.
+//! All values of a loop have the same operands, so the first one that is needed emits the loop, and the others read
+//! its registers. What does not depend on a step is computed before the loop. Nothing is unrolled. If the condition
+//! takes no statements and reads nothing in each step, it is the loop's own condition; otherwise a flag says whether
+//! the loop goes on. Values of the states that both the condition and the step need are computed once, with the
+//! condition of the next step, and kept in registers (loop inversion), because assemblers would compute them again
+//! after the branch.
 
 use super::lower::{Lower, Region, Surroundings, UnlikelyArms, bind};
 use super::nested_loop::{assign, invariant_nodes, reads};
@@ -16,8 +16,8 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
 use rustc_hash::FxHashSet as HashSet;
 
-/// The number of states from which on each next state is in a register before the next one is computed: what the last
-/// operations of all of them need does not fit into registers.
+/// From this number of states on, each next state is put into a register before the next one is computed: otherwise
+/// the operands of the last operations of all of them would not fit into registers.
 const MANY: usize = 12;
 
 impl Lower<'_, '_, '_> {
@@ -49,13 +49,13 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let mut before = invariant_nodes(&mut l.launch.g, &op);
     before.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
-        // all of it, as of the loop itself
+        // unlikely arms are computed, too, as in the loop itself
         l.on_path(UnlikelyArms::default(), |l| before.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
         let (vars, at) = (r.known(), r.at.clone());
         let place = Surroundings { vars: &vars, at: &at };
         l.in_loop(|l| steps(l, step, number.as_ref(), &states, &before, &place))
     };
-    // a read before the loop may be in bounds only because the loop has a step
+    // a read before the loop may be in bounds only if the loop has a step
     let is_run = matches!(&count, Expr::Lit(l) if l.as_i64() > 0);
     if is_run || !before.iter().any(|n| reads(&l.launch.g, *n, &[])) {
         let mut made = code(l, r)?;
@@ -73,7 +73,7 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     Ok((values[*which as usize].clone(), out))
 }
 
-/// Whether a loop counts its steps: not if nobody asks for their number and its condition ends it in any case.
+/// Whether a loop counts its steps. It need not if nothing needs their number and its condition ends it in any case.
 fn is_counted(l: &mut Lower, op: &Op, count: &Expr, n: NodeId, r: &Region) -> bool {
     let Op::Loop { step, init, .. } = op else { return true };
     let g = &mut l.launch.g;
@@ -93,7 +93,7 @@ struct Number {
 }
 
 impl Number {
-    /// Makes the register: 32 bits take half the instructions, and are enough for a count that is a small constant,
+    /// Makes the register. 32 bits take half the instructions, and are enough for a count that is a small constant,
     /// as the limits of loops are.
     fn of(l: &mut Lower, count: &Expr) -> Number {
         let (ty, end) = match count {
@@ -119,8 +119,8 @@ impl Number {
     }
 }
 
-/// Remembers the other values of the loop, unless they are needed on other paths and the loop may leave error
-/// records.
+/// Remembers the other values of the loop. If these are needed on other paths and the loop may leave error records,
+/// it does not.
 fn remember(l: &mut Lower, op: &Op, n: NodeId, values: &[Expr], r: &mut Region) {
     let records = op.lambda().is_some_and(|step| l.launch.may_record(step.body));
     let always = r.condition(n).and_then(|c| l.launch.g.as_lit(c)).is_some_and(Lit::as_bool);
@@ -174,7 +174,7 @@ fn steps(
     go_on(l, states, values, number, &mut code);
     let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
-    // what the condition reads in each step may be there only if there is one more step
+    // what the condition reads in each step may exist only if there is one more step
     let is_apart = number.is_some() && reads(&l.launch.g, *condition, before);
     if test.is_empty() && !is_apart {
         let while_ = match number {
@@ -211,9 +211,9 @@ struct Step<'a> {
     shared: Vec<NodeId>,
 }
 
-/// Returns the largest values of the states that both the condition and the next states need. There are none
-/// if the condition reads in each step or has loops: it is computed once more after the last step here. What
-/// was computed before the steps is known.
+/// Returns the largest values of the states that both the condition and the next states need; values in `known` were
+/// computed before the steps. There are none if the condition reads in each step or has loops, because loop inversion
+/// computes it once more, after the last step.
 fn shared(
     l: &Lower,
     condition: NodeId,

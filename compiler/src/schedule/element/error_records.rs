@@ -14,12 +14,13 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Maximum number of pairs of conditions that are compared to prove an implication.
 const FUEL: u32 = 64;
 
-/// Up to so many paths are compared in pairs. Of more, a path implies those that are parts of its conjunction.
+/// Up to this number of paths are compared in pairs. If there are more, a path implies only the parts of its
+/// conjunction.
 const FEW: usize = 8;
 
-/// Returns the condition of each node in the region of `roots` that may leave an error record. The
-/// conditions are new nodes of the graph. A read leaves none if its condition says that it is in bounds: values
-/// without their records are written so (`core/kept_records.rs`).
+/// Returns the condition of each node in the region of `roots` that may leave an error record. The conditions are new
+/// nodes of the graph. A read leaves no record if its condition says that it is in bounds: `core/kept_records.rs`
+/// writes values without their records in this way.
 pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     if !g.has_records() {
         return HashMap::default();
@@ -28,7 +29,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     if !order.iter().any(|n| g.op(*n).may_record(g)) {
         return HashMap::default();
     }
-    // a node through which no such node is reached needs no condition
+    // a node that does not lead to a recording node needs no condition
     let mut leads = HashSet::default();
     for &n in &order {
         let op = g.op(n);
@@ -54,7 +55,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
                 let then = simplify(g, Op::Binary(BinaryOp::And, here, c));
                 need(g, a, then);
                 if kept_records::is_left(g, n) {
-                    // the first arm is this value, too
+                    // the first arm of such a select has the select's own value
                     need(g, b, here);
                 } else {
                     let not = simplify(g, Op::Unary(UnaryOp::Not, c));
@@ -64,7 +65,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
             }
             op => op.for_operands(|child| need(g, child, here)),
         }
-        // the records inside of a nested operation have conditions of their own
+        // records inside of a nested operation have conditions of their own
         if g.op(n).needs_launch() || g.op(n).is_loop() || g.op(n).may_record(g) && !is_in_bounds(g, n, here) {
             out.insert(n, here);
         }
@@ -72,7 +73,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     out
 }
 
-/// Whether a read is in bounds, as the condition under which it is needed says.
+/// Whether the condition under which a read is needed says that it is in bounds.
 fn is_in_bounds(g: &mut Graph, read: NodeId, needed: NodeId) -> bool {
     let Op::At(x, index) = g.op(read).clone() else { return false };
     let zero = g.lit(Lit::i64(0));
@@ -90,8 +91,8 @@ fn is_in_bounds(g: &mut Graph, read: NodeId, needed: NodeId) -> bool {
 #[derive(Default)]
 struct Paths {
     list: Vec<NodeId>,
-    /// Of more than a few paths those that are not dropped, and for each condition the paths of whose conjunctions
-    /// it is a part.
+    /// If there are more than a few paths: those that are not dropped, and for each condition the paths of whose
+    /// conjunctions it is a part.
     kept: HashSet<NodeId>,
     of_part: HashMap<NodeId, Vec<NodeId>>,
 }
@@ -142,7 +143,7 @@ impl Paths {
     }
 }
 
-/// Returns the conditions of a conjunction, itself among them, as far as the fuel goes.
+/// Returns the parts of a conjunction and the conjunction itself, as far as the fuel lasts.
 fn parts(g: &Graph, path: NodeId) -> Vec<NodeId> {
     let mut parts = vec![path];
     let mut next = 0;
@@ -189,7 +190,7 @@ pub fn guard(list: &mut [Stmt], needed: &Expr) {
     }
 }
 
-/// Sets the flag in place of every record among the statements, including those in loops and
+/// Sets the flag instead of leaving a record, for every record among the statements, including those in loops and
 /// branches.
 pub fn flag(list: &mut [Stmt], flag: Reg) {
     for s in list {
@@ -206,9 +207,9 @@ pub fn remove(list: &mut Vec<Stmt>) {
     list.iter_mut().flat_map(Stmt::blocks_mut).for_each(remove);
 }
 
-/// Replaces all records among the statements, including those in loops and branches, by a flag that
-/// becomes true if one of them would be left. Returns `None` if there are none. Each is tested where its operands
-/// are known, so that they need no registers until the end of an element with many reads.
+/// Replaces all records among the statements, including those in loops and branches, by a flag that becomes true if
+/// one of them would be left. Returns `None` if there are none. Each condition is tested as soon as its operands are
+/// known, so that they need no registers until the end of an element with many reads.
 pub fn to_flag(k: &mut Kernel, list: &mut Vec<Stmt>) -> Option<Reg> {
     if !any(list) {
         return None;
@@ -220,7 +221,7 @@ pub fn to_flag(k: &mut Kernel, list: &mut Vec<Stmt>) -> Option<Reg> {
     Some(flag)
 }
 
-/// Moves what sets the flag to where its operands are known, in each block.
+/// In each block, moves the statements that set the flag to where their operands are known.
 fn test_early(list: &mut Vec<Stmt>, flag: Reg) {
     list.iter_mut().flat_map(Stmt::blocks_mut).for_each(|block| test_early(block, flag));
     let (mut known, mut moved) = (HashMap::default(), vec![Vec::new(); list.len() + 1]);
@@ -237,7 +238,7 @@ fn test_early(list: &mut Vec<Stmt>, flag: Reg) {
     list.extend(moved.into_iter().flatten());
 }
 
-/// Returns the number of the last statement that gives a register of `when` its value; `None` if it needs more
+/// Returns the number of the last statement that assigns a register of `when`. Returns `None` if `when` needs more
 /// than registers.
 fn place_of(when: &Expr, flag: Reg, known: &HashMap<Reg, usize>) -> Option<usize> {
     match when {
@@ -254,7 +255,7 @@ fn place_of(when: &Expr, flag: Reg, known: &HashMap<Reg, usize>) -> Option<usize
     }
 }
 
-/// Calls `f` on the registers that a statement gives values, in its inner blocks as well.
+/// Calls `f` on the registers that a statement assigns, in its inner blocks as well.
 fn assigned(s: &mut Stmt, f: &mut dyn FnMut(Reg)) {
     s.registers_mut(&mut |r| f(*r));
     s.blocks_mut().flatten().for_each(|s| assigned(s, f));

@@ -1,5 +1,5 @@
-//! Loops without tests of indices (multi-versioning): the condition that all total reads of a loop
-//! are in bounds, whatever the indices are within their ranges, and what the loop computes then.
+//! Loops without tests of indices (multi-versioning): finds the condition under which all total reads of a loop are
+//! in bounds, whatever the indices are within their ranges, and what the loop computes then.
 //!
 //! ```text
 //! sum of at(a, i, k) * x[k] for k < n
@@ -7,10 +7,9 @@
 //! if i < rows && n <= columns { sum of a[i, k] * x[k] } else { the program's loop }
 //! ```
 //!
-//! The bounds of an index follow by interval arithmetic. Its leaves are the values that are the same
-//! for all of the ranges; they are tested to be small, so that nothing wraps around. The condition is
-//! computed whether or not the loop has an element, and whatever guards the reads, so that its leaves
-//! read by total reads only.
+//! The bounds of an index follow by interval arithmetic. Its leaves are the values that are the same for all of the
+//! ranges; the condition tests that they are small, so that nothing wraps around. The condition is computed even if
+//! the loop has no element, and without the conditions that guard the reads, so its leaves contain only total reads.
 
 use super::lower::LaunchContext;
 use crate::core::simplify::simplify;
@@ -20,7 +19,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// Leaves are tested to be below 2^40, and above the negative of it.
 const LEAF_BITS: u32 = 40;
-/// Factors that are no constants are tested to be below 2^20, and not negative.
+/// Factors that are not constants are tested to be below 2^20, and not negative.
 const FACTOR_BITS: u32 = 20;
 /// Bounds have at most so many bits, so that the sum of two does not wrap around.
 const MAX_BITS: u32 = 62;
@@ -47,8 +46,8 @@ pub struct InBounds {
     pub condition: NodeId,
 }
 
-/// Returns these values without their total reads. Returns `None` if there are none, or if some index
-/// has no bounds.
+/// Returns these values without their total reads. Returns `None` if there are no total reads, or if the bounds of
+/// some index are not known.
 pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
     let outermost = ranges.first().map(|r| l.g.add(Op::Var(r.var, Ty::I64)));
     let ranges = ranges.to_vec();
@@ -61,8 +60,8 @@ pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<I
     (reads && !never).then_some(InBounds { roots, condition })
 }
 
-/// Returns these values as values that leave no error records. The condition is true if they leave none
-/// in any case. Returns `None` if they may leave some.
+/// Returns these values in a form that leaves no error records. The condition is the constant true if they never
+/// leave any. Returns `None` if they may leave some.
 pub fn without_records(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
     let condition = l.g.lit(Lit::bool(true));
     let plain = of(l, roots, ranges).unwrap_or_else(|| InBounds { roots: roots.to_vec(), condition });
@@ -70,7 +69,7 @@ pub fn without_records(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]
     (!records).then_some(plain)
 }
 
-/// The least and the greatest value of an index, and a bound of the bits that both have.
+/// The minimum and the maximum of an index, and the most bits that either has.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: NodeId,
@@ -81,9 +80,9 @@ struct Bounds {
 struct Walk<'w, 's, 'a> {
     l: &'w mut LaunchContext<'s, 'a>,
     ranges: Vec<Range>,
-    /// The variable of the outermost range; `None` if all ranges are those of loops in the values.
+    /// The variable of the outermost range; `None` if all ranges belong to loops inside of the values.
     outermost: Option<NodeId>,
-    /// The plain values that were made, by the program's own.
+    /// The plain values that were made, each under the program's own value.
     made: HashMap<NodeId, NodeId>,
     tests: Vec<NodeId>,
     /// Whether there was a total read.
@@ -91,7 +90,7 @@ struct Walk<'w, 's, 'a> {
 }
 
 impl Walk<'_, '_, '_> {
-    /// Returns a node without its total reads, which are tested to be in bounds.
+    /// Returns a node with plain reads in place of total ones, which the condition tests to be in bounds.
     fn plain(&mut self, n: NodeId) -> Option<NodeId> {
         if self.l.g.is_closed(n) && !(self.outermost.is_some() && matches!(self.l.g.op(n), Op::At(..))) {
             return Some(n);
@@ -113,8 +112,8 @@ impl Walk<'_, '_, '_> {
                 let mut at = at.iter().map(|i| self.plain(*i)).collect::<Option<Vec<NodeId>>>()?;
                 if let (true, Some(var), Some(last)) = (self.l.g.is_closed(n), self.outermost, at.last_mut())
                 {
-                    // values that depend on no index are computed before all loops, where the
-                    // condition is not tested yet; so the read is made to depend on one
+                    // values that depend on no index are computed before all loops, where the condition is not tested
+                    // yet; so the read is made to depend on one
                     let nothing = self.l.g.add(Op::Binary(BinaryOp::Sub, var, var));
                     *last = self.l.g.add(Op::Binary(BinaryOp::Add, *last, nothing));
                 }
@@ -150,7 +149,7 @@ impl Walk<'_, '_, '_> {
         Some(made)
     }
 
-    /// The function of an array whose elements are computed in a loop.
+    /// Returns the function of an array whose elements are computed in a loop, with plain reads.
     fn lambda(&mut self, extents: &[NodeId], lambda: &Lambda) -> Option<Lambda> {
         let vars: Vec<(Var, NodeId)> = extents.iter().map(|_| self.l.g.fresh_var(Ty::I64)).collect();
         let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
@@ -169,7 +168,7 @@ impl Walk<'_, '_, '_> {
         Some(self.l.g.close(&typed, body))
     }
 
-    /// Whether a value is not the same for all of the ranges.
+    /// Whether a value may differ within the ranges.
     fn varies(&self, n: NodeId) -> bool {
         self.ranges.iter().any(|r| self.l.g.node(n).free.contains(&r.var))
     }
@@ -194,8 +193,8 @@ impl Walk<'_, '_, '_> {
         Some(())
     }
 
-    /// Returns a value that is the same for all of the ranges with total reads in place of plain ones,
-    /// which may be in bounds only where the program reads. Returns `None` if it has loops.
+    /// Returns a value that is the same for all of the ranges, with total reads in place of plain ones: these may be
+    /// in bounds only where the program reads. Returns `None` if the value has loops.
     fn leaf(&mut self, n: NodeId) -> Option<NodeId> {
         let op = self.l.g.op(n).clone();
         if op.needs_launch() || op.lambda().is_some() {
@@ -254,7 +253,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// The bounds of a product with a value that is the same for all of the ranges.
+    /// Returns the bounds of a product with a value that is the same for all of the ranges.
     fn product(&mut self, a: NodeId, factor: NodeId) -> Option<Bounds> {
         if self.varies(factor) {
             return None;
@@ -274,7 +273,7 @@ impl Walk<'_, '_, '_> {
         (bits <= MAX_BITS).then_some(Bounds { least, greatest, bits })
     }
 
-    /// The bounds of a quotient or remainder of an index that is not negative.
+    /// Returns the bounds of a quotient or remainder of an index that is not negative.
     fn quotient(&mut self, op: BinaryOp, a: NodeId, divisor: NodeId) -> Option<Bounds> {
         if self.varies(divisor) {
             return None;

@@ -27,8 +27,8 @@ use region::Uses;
 use rustc_hash::FxHashSet as HashSet;
 pub use scope::{ElementScope, Loaded, ShortRow, UnlikelyArms};
 
-/// Greatest depth of an expression. A deeper one is bound to a register, because C compilers limit
-/// the nesting and people cannot read it.
+/// The maximum depth of an expression. A deeper one is bound to a register, because C compilers limit the nesting and
+/// people cannot read it.
 const MAX_DEPTH: u32 = 10;
 
 /// The kernels of a launch may contain this many operations on a target, plus
@@ -70,8 +70,8 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         self.region_of(vars, roots, at, false, out)
     }
 
-    /// Does the same, and if `in_turn` binds each value before the next one is computed: otherwise what a value is
-    /// computed from may stay in registers until its use after all of them.
+    /// Does the same. If `in_turn`, each value is bound before the next one is computed: otherwise the operands of
+    /// each value may stay in registers until all values are used.
     fn region_of(
         &mut self,
         vars: &[(NodeId, Expr)],
@@ -114,8 +114,8 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         values
     }
 
-    /// Emits conditions as [`Lower::region`] does, but without error records: the code that
-    /// computes the elements afterwards leaves these.
+    /// Emits conditions as [`Lower::region`] does, but without error records, because the code that computes the
+    /// elements afterwards leaves these.
     pub fn conditions(
         &mut self,
         vars: &[(NodeId, Expr)],
@@ -187,8 +187,7 @@ impl Surroundings<'_> {
         l.in_block(|l| l.region_of(known, roots, self.at, true, out))
     }
 
-    /// The place of code that is not part of an element: an error record counts as one of element
-    /// 0.
+    /// The surroundings of code that is not part of an element: an error record in it names element 0.
     pub const NONE: Surroundings<'static> =
         Surroundings { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
 }
@@ -245,7 +244,7 @@ impl Lower<'_, '_, '_> {
         made
     }
 
-    /// Generates code. If `wanted`, its f32 divisions and roots take any operands without a branch.
+    /// Generates code. If `wanted`, its f32 divisions and roots are right for any operands and have no branch.
     pub fn with_full_range<R>(&mut self, wanted: bool, code: impl FnOnce(&mut Self) -> R) -> R {
         let before = std::mem::replace(&mut self.scope.full_range, wanted);
         let made = code(self);

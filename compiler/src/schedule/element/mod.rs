@@ -1,4 +1,4 @@
-//! Helpers of every strategy: the element of an array as a node, and its value as it is stored.
+//! Helpers for all strategies: the element of an array as a node, and its value as it is stored.
 
 pub(super) mod approximate;
 pub mod counter;

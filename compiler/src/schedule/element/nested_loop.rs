@@ -1,12 +1,11 @@
 //! Nested operations: a reduction or fold that depends on the element it is part of, lowered as
 //! loops inside of that element's code.
 //!
-//! Values that do not depend on the loop's index are computed before the loop. A fold is one loop.
-//! A reduction follows the tree of semantics 5.1: it visits the 128 columns of a tile one after
-//! another, each from its first row to its last, and the tiles of a group in the same way; columns
-//! join by pairwise accumulation (`counter.rs`). Three levels serve sequences of up to 2^33
-//! elements. An operator with loops of its own is emitted once for all levels (`slots.rs`).
-//! CPUs compute whole tiles by vectors instead ([`crate::schedule::cpu::nested`]).
+//! Values that do not depend on the loop's index are computed before the loop. A fold is one loop. A reduction
+//! follows the tree of semantics 5.1: it visits the 128 columns of a tile one after another, each from its first row
+//! to its last, and the tiles of a group in the same way; pairwise accumulation joins the columns (`counter.rs`).
+//! Three levels serve sequences of up to 2^33 elements. An operator with loops of its own is emitted once for all
+//! levels (`slots.rs`). CPUs compute whole tiles by vectors instead ([`crate::schedule::cpu::nested`]).
 
 mod lanes;
 mod steps;
@@ -57,8 +56,8 @@ pub(in crate::schedule) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Re
     Ok(value)
 }
 
-/// Returns the components of a tuple that one loop computes, and which of them is `n`: those that the
-/// region uses, unless they may leave error records under conditions of their own.
+/// Returns the components of a tuple that one loop computes, and which of them is `n`. These are the components that
+/// the region uses, except those that may leave error records under conditions of their own.
 fn needed_components(l: &mut LaunchContext, n: NodeId, r: &Region) -> (Vec<NodeId>, usize) {
     let mut nodes = Vec::new();
     if let Op::Reduce { init, .. } | Op::Fold { init, .. } = *l.g.op(n)
@@ -96,7 +95,7 @@ fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed>
     let is_own = matches!(l.launch.g.op(nodes[0]), Op::Loop { .. });
     let version = if is_own || l.k.is_gpu() { None } else { in_bounds::of(l.launch, nodes, &[]) };
     let Some(version) = version else { return loops(l, nodes, r) };
-    // the initial value is computed before both, and leaves its records there
+    // the initial value is computed before both versions, and leaves its records there
     let init = parts(l.launch.g.op(nodes[0])).0;
     for init in tuples::components(&l.launch.g, init) {
         l.value(init, r)?;
@@ -116,7 +115,7 @@ fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed>
     if plain == nodes {
         return loops(l, nodes, r);
     }
-    // the reads of the condition leave no records
+    // the reads in the condition leave no records
     let (known, mut before) = (r.known(), Vec::new());
     let condition = l.conditions(&known, &[version.condition], &mut before)?.remove(0);
     r.out.append(&mut before);
@@ -142,8 +141,8 @@ fn parts(op: &Op) -> (NodeId, NodeId) {
     }
 }
 
-/// Returns a branch in which `values` get what `code` computes. What is computed there is not available
-/// after it.
+/// Returns a branch in which `values` get what `code` computes. Other values that are computed there are not
+/// available after it.
 fn in_branch(
     l: &mut Lower,
     r: &mut Region,
@@ -175,7 +174,7 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     let mut nodes = invariant_nodes(&mut l.launch.g, &op);
     nodes.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
-        // all of it, as of the loop itself: the conditions of a fast path are not those of a loop's values
+        // unlikely arms are computed, too: the conditions of a fast path are not those of a loop's values
         l.on_path(UnlikelyArms::default(), |l| nodes.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
         let vars: Vec<(NodeId, Expr)> = r.known();
         let at = r.at.clone();
@@ -193,7 +192,7 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
         })?;
         Ok((values, out))
     };
-    // a read before the loop may be in bounds only because the loop has an element
+    // a read before the loop may be in bounds only if the loop has an element
     if !nodes.iter().any(|n| reads(&l.launch.g, *n, &[])) {
         return code(l, r);
     }
@@ -205,15 +204,15 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     Ok((read(&values), begin.chain([Stmt::If(some, code, vec![])]).collect()))
 }
 
-/// Whether a value reads an array at indices that depend on the element; what is known reads nothing.
+/// Whether a value reads an array at indices that depend on the element. Values in `known` read nothing.
 pub(in crate::schedule) fn reads(g: &Graph, n: NodeId, known: &[NodeId]) -> bool {
     let ends = |m: NodeId| g.is_closed(m) || known.contains(&m);
     let is_read = |m: NodeId| matches!(g.op(m), Op::Elem(..)) && !ends(m);
     g.reachable_until([n], ends).into_iter().any(is_read)
 }
 
-/// Returns the scalars that a nested operation's elements and its function need and that depend on
-/// none of their own variables.
+/// Returns the scalars that a nested operation's elements and its function need, and that do not depend on any of
+/// their own variables.
 pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
     let mut list = Vec::new();
     let lambdas: Vec<_> =
@@ -336,8 +335,8 @@ fn reduce(
     let general = r.is_general(l.launch) || l.scope.depth > 1;
     let mut lanes = Lanes::of(&r, join, general);
     let mut body = Vec::new();
-    // on a CPU most sequences fit in one tile, which gets code of its own; if elements have loops,
-    // this would emit nested loops 2^depth times
+    // on a CPU most sequences fit in one tile, which gets separate code; if elements have loops, this would emit
+    // nested loops 2^depth times
     let by_loops = r.elements_have_loops(l.launch);
     let mut single = Vec::new();
     if !l.k.is_gpu() && !by_loops {

@@ -1,4 +1,4 @@
-//! The stores of elements in other places ([`crate::schedule::facts::placed`]).
+//! The stores of elements at other places than their own ([`crate::schedule::facts::placed`]).
 
 use super::canonical;
 use super::lower::{Lower, bind};
@@ -9,7 +9,7 @@ use crate::schedule::groups::items::Item;
 pub fn stores(l: &mut Lower, items: &[Item], values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Stmt> {
     let mut values = values.into_iter();
     let to = bind(l, "to", values.next().expect("the place"), out);
-    // places are indices of the results
+    // places are indices of the results, so they are in bounds
     l.k.kernel.in_space.push(to.clone());
     let mut all = Vec::new();
     for (it, e) in items.iter().zip(values) {

@@ -2,10 +2,10 @@
 //! column's value after a further element, and the join of two columns (semantics 5.1, 5.3 and
 //! 5.12).
 //!
-//! The value of a column is one accumulator, or several: a count, a mean and a sum of squared
-//! deviations, or whether the column has elements, and the components of a tuple. Strategies keep a
-//! register, a local array or a scratch array for each. Where they know a count as a constant, they
-//! say so, and what follows from it is a constant as well.
+//! The value of a column is one accumulator, or several: a count, a mean and a sum of squared deviations; or, for a
+//! tuple, whether the column has elements, and the components. Strategies keep a register, a local array or a scratch
+//! array for each. Where they know a count as a constant, they say so, and what follows from it is a constant as
+//! well.
 
 mod accumulators;
 mod operator;
@@ -39,7 +39,7 @@ pub struct Reduction {
 
 enum Kind {
     Join(Lambda, NodeId),
-    /// The first accumulator is whether there are elements; the components follow.
+    /// The first accumulator says whether there are elements; the components follow.
     Tuple(Lambda, NodeId),
     Dot(NodeId, NodeId),
     SquaredDeviations(NodeId),
@@ -116,8 +116,8 @@ impl Reduction {
         })
     }
 
-    /// Returns the accumulators that the initial values are joined with: the components of a tuple, and else the
-    /// last.
+    /// Returns the accumulators with which the initial values are joined: the components of a tuple, or else the last
+    /// one.
     pub fn totals<T: Clone>(&self, of_accumulators: &[T]) -> Vec<T> {
         match self.kind {
             Kind::Tuple(..) => of_accumulators[1..].to_vec(),
@@ -125,7 +125,7 @@ impl Reduction {
         }
     }
 
-    /// Whether the first accumulator is the number of elements, or whether there are any.
+    /// Whether the first accumulator is the number of elements, or says whether there are any.
     pub fn is_counted(&self) -> bool {
         matches!(self.kind, Kind::SquaredDeviations(_) | Kind::Tuple(..))
     }
@@ -135,8 +135,7 @@ impl Reduction {
         matches!(self.kind, Kind::Tuple(..))
     }
 
-    /// Returns `old`, the values of a column's accumulators, where it is known that the column has had
-    /// elements.
+    /// Returns `old`, the values of a column's accumulators, with the knowledge that the column has had elements.
     pub fn with_elements(&self, mut old: Vec<Expr>) -> Vec<Expr> {
         if let (Kind::Tuple(..), Some(some)) = (&self.kind, old.first_mut()) {
             *some = Expr::Lit(Lit::bool(true));
@@ -144,8 +143,8 @@ impl Reduction {
         old
     }
 
-    /// Returns `old`, the values of a column's accumulators, where it is known that the column has
-    /// had `rows` elements (i64).
+    /// Returns `old`, the values of a column's accumulators, with the knowledge that the column has had `rows`
+    /// elements (i64).
     pub fn after_rows(&self, mut old: Vec<Expr>, rows: Expr) -> Vec<Expr> {
         if let Some(count) = old.first_mut().filter(|_| self.is_counted()) {
             *count = match rows {
@@ -156,8 +155,8 @@ impl Reduction {
         old
     }
 
-    /// Returns nodes for the values of accumulators, and adds what is known of them to `known`. A
-    /// count that is known already has the same node, so that what follows from it is computed once.
+    /// Returns nodes for the values of accumulators, and adds their values to `known`. A count that is known already
+    /// has the same node, so that what follows from it is computed once.
     pub fn nodes(
         &self,
         l: &mut LaunchContext,
@@ -355,7 +354,7 @@ impl Reduction {
         self.types.iter().map(|ty| l.k.reg(name, *ty)).collect()
     }
 
-    /// Whether a column that has no elements has values of its own, see [`Accumulator::identity`].
+    /// Whether a column that has no elements has a value, see [`Accumulator::identity`].
     pub fn has_identity(&self, l: &LaunchContext) -> bool {
         identity::of(&l.g, self.nodes[0]).is_some()
     }
@@ -366,12 +365,12 @@ pub fn each_accumulator(reductions: &[Reduction]) -> impl Iterator<Item = Accumu
     reductions.iter().flat_map(Reduction::each)
 }
 
-/// Returns of each accumulator whether it is a count.
+/// Returns for each accumulator whether it is a count.
 pub fn counts(reductions: &[Reduction]) -> impl Iterator<Item = bool> {
     reductions.iter().flat_map(|r| (0..r.accumulators()).map(|at| at == 0 && r.is_counted()))
 }
 
-/// Returns each reduction with what belongs to its accumulators.
+/// Returns each reduction with the items that belong to its accumulators.
 pub fn by_reduction<'a, T>(
     reductions: &'a [Reduction],
     mut of_accumulators: &'a [T],
@@ -384,7 +383,7 @@ pub fn by_reduction<'a, T>(
     reductions.iter().map(own)
 }
 
-/// Returns what the initial values of each reduction are joined with ([`Reduction::totals`]).
+/// Returns the values with which each reduction's initial values are joined ([`Reduction::totals`]).
 pub fn totals_of<T: Clone>(reductions: &[Reduction], of_accumulators: &[T]) -> Vec<Vec<T>> {
     by_reduction(reductions, of_accumulators).map(|(r, own)| r.totals(own)).collect()
 }

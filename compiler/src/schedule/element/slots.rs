@@ -1,6 +1,6 @@
-//! Nested reductions whose operator has loops of its own. The tree of semantics 5.1 joins values in
-//! many places. Here all of them are one piece of code, so that operators nested in operators do
-//! not multiply the size of the code.
+//! Nested reductions whose operator has loops of its own. The tree of semantics 5.1 joins values in many places. Here
+//! one piece of code does all of these joins, so that operators nested in operators do not multiply the size of the
+//! code.
 //!
 //! Partial results lie in slots, eight for each level of the tree: the column so far, then the
 //! values of 1, 2, 4 .. 64 neighbouring columns, as in the [binary counter](super::counter) of

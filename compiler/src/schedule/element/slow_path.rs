@@ -1,11 +1,10 @@
 //! Fast path and slow path: how the first arm of a `select` is compiled whose condition is marked
 //! `unlikely` (for example the reduction of huge arguments of `sin`).
 //!
-//! A kernel computes both arms of an ordinary `select`. The first arm of an unlikely one is left
-//! out of the fast path where one test covers the conditions of several elements: those of a tile
-//! on a CPU (`cpu/element_loop.rs`), those of one thread on a GPU (`cuda/elements.rs`). If one of
-//! these conditions holds, or if the kernel has no such test, the slow path computes the arm: in a
-//! branch if the arm is expensive, else unconditionally, as an ordinary operand.
+//! A kernel computes both arms of an ordinary `select`. The first arm of an unlikely one is left out of the fast path
+//! where one test covers the conditions of several elements: those of a tile on a CPU (`cpu/element_loop.rs`), those
+//! of one thread on a GPU (`cuda/elements.rs`). If one of these conditions holds, or if the kernel has no such test,
+//! the slow path computes the arm: in a branch if the arm is expensive, else unconditionally, as an ordinary operand.
 
 use super::lower::{Arm, LaunchContext, Lower, Region, UnlikelyArms};
 use super::unlikely::arms;
@@ -19,8 +18,8 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use std::collections::BinaryHeap;
 
-/// Number of operations of an arm above which it becomes a branch: then a branch costs less than
-/// always computing the arm.
+/// The number of operations of an arm above which it becomes a branch, because a branch then costs less than always
+/// computing the arm.
 const EXPENSIVE: u32 = 24;
 
 /// Returns the conditions of all unlikely selects that the fast-path values of `roots` need, and
@@ -100,7 +99,7 @@ pub(in crate::schedule) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Re
     Ok(r.memo.get(&n).cloned())
 }
 
-/// Emits the tests of a condition into the register `any`, but for those that it has already, as elements with the
+/// Emits the tests of a condition into the register `any`, except for tests that it has already: elements with the
 /// same divisor have some in common. A disjunction is split into its comparisons, each of which is then one
 /// instruction.
 fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()> {
@@ -118,8 +117,8 @@ fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()
     Ok(())
 }
 
-/// Returns what only the unlikely arm of a select takes. It is asked for once a launch: the variants and
-/// their paths lower the same nodes.
+/// Returns what only the unlikely arm of a select needs. It is computed once for each launch, because all variants
+/// and their paths lower the same nodes.
 fn arm<'l>(l: &'l mut LaunchContext, n: NodeId) -> &'l Arm {
     let LaunchContext { g, unlikely_arms, .. } = l;
     unlikely_arms.entry(n).or_insert_with(|| {
@@ -163,10 +162,10 @@ fn leaves_record(l: &mut LaunchContext, m: NodeId, r: &Region) -> bool {
     arm(l, m).records.iter().any(|n| !r.memo.contains_key(n))
 }
 
-/// Returns the nodes that `first` needs and `second` does not. The nodes that either needs are
-/// visited from the last one back, as far as there are operations that only `first` may need: the
-/// two arms of an elementary function have what comes before the function in common. A constant
-/// that `second` needs only before that counts as one of `first`.
+/// Returns the nodes that `first` needs and `second` does not. The nodes that either of them needs are visited from
+/// the last one back, as long as some are left that only `first` may need: the two arms of an elementary function
+/// have in common what comes before the function. A constant that `second` needs only before that counts as one of
+/// `first`.
 fn own(g: &Graph, first: NodeId, second: NodeId) -> Vec<NodeId> {
     let is_leaf =
         |n: NodeId| matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked);

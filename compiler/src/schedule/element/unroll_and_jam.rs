@@ -6,15 +6,15 @@
 //!     ->  reduce (f, f) over generate n (k -> (g(i, k), g(j, k)))
 //! ```
 //!
-//! Each component keeps its own order, so no bit changes. It pays for reductions whose order is free: the tree of
-//! others has many registers for each component.
+//! Each component keeps its own order, so no bit changes. This pays for reductions whose order is free: for others,
+//! the tree has many registers for each component.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples};
 use crate::schedule::facts::order_free::is_order_free;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Returns the values `roots` of the element with the index `first` and those of the element `second`, in this order.
+/// Returns the values `roots` of the element with the index `first`, and then those of the element `second`.
 pub fn jammed(g: &mut Graph, roots: &[NodeId], first: (Var, NodeId), second: NodeId) -> Vec<NodeId> {
     let by = [(first.0, second)].into_iter().collect();
     let others: Vec<NodeId> = roots.iter().map(|n| g.substitute(*n, &by)).collect();
@@ -31,8 +31,8 @@ pub fn jammed(g: &mut Graph, roots: &[NodeId], first: (Var, NodeId), second: Nod
     both.into_iter().map(|n| replaced_by(g, n, &mut find, &mut |g, op| g.add(op), &mut memo)).collect()
 }
 
-/// Whether two elements with these values share all their loops. Without loops the first element's code would come
-/// before that of the second, and what both read would stay in registers for all that long.
+/// Whether two elements with these values share all their loops. If there were none, all code of the first element
+/// would come before that of the second, and what both read would stay in registers for all that time.
 pub fn pays(g: &mut Graph, roots: &[NodeId], var: Var) -> bool {
     let loops = outermost(g, roots, var);
     !loops.is_empty()
@@ -43,7 +43,7 @@ pub fn pays(g: &mut Graph, roots: &[NodeId], var: Var) -> bool {
         })
 }
 
-/// Returns the loops outside of others that depend on a variable.
+/// Returns the outermost loops that depend on a variable.
 fn outermost(g: &Graph, roots: &[NodeId], var: Var) -> Vec<NodeId> {
     let (mut found, mut stack) = (Vec::new(), roots.to_vec());
     let mut seen = HashSet::default();

@@ -18,8 +18,8 @@ use crate::schedule::element::{element, opened};
 use crate::schedule::groups::{FusedGroup, is_store};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Whether the elements of an index space of several dimensions need their indices, and not only
-/// their number in row-major order.
+/// Whether the elements of an index space of several dimensions need their indices, rather than only their number in
+/// row-major order.
 pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let mut stack: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, k)).collect();
@@ -41,8 +41,7 @@ pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
 }
 
 impl Accesses {
-    /// Finds the reads of a fused group. `arrays` are the arrays that its stored items are in the
-    /// interior.
+    /// Finds the reads of a fused group. `arrays` are the interior forms of the arrays that its items store.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, arrays: &[NodeId]) -> Accesses {
         let is_product = products::find(l, fused).is_some_and(|p| p.is_matrix);
         let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
@@ -55,11 +54,11 @@ impl Accesses {
             match is_store(g, it) {
                 true => roots.push(opened(g, n, &index)),
                 false => {
-                    // an operator may ignore the element, which is read nevertheless
+                    // an operator may ignore the element, which is loaded nevertheless
                     let (scalars, srcs): (Vec<NodeId>, Vec<NodeId>) =
                         g.op(n).operands().partition(|o| g.ty(*o).is_scalar());
                     roots.push(joined(g, n, &index).0);
-                    // the initial value, which is joined when all elements are stored
+                    // the initial value is joined once all elements are stored
                     roots.extend(scalars);
                     roots.extend(srcs.into_iter().map(|src| opened(g, src, &index)));
                 }
@@ -70,7 +69,8 @@ impl Accesses {
         found
     }
 
-    /// Finds the reads of values of an element at its index, and of others beside it, at which no element is read.
+    /// Finds the reads of values of an element at its index, and of `others`, none of whose reads count as being at
+    /// that index.
     pub fn of_values(l: &mut LaunchContext, own: Vec<NodeId>, others: &[NodeId], index: NodeId) -> Accesses {
         let mut found = Accesses::default();
         found.walk(l, own, &[index]);
@@ -78,7 +78,7 @@ impl Accesses {
         found
     }
 
-    /// Adds the reads of a scalar that is computed when all elements are stored.
+    /// Adds the reads of a scalar that is computed once all elements are stored.
     pub fn add_scalar(&mut self, g: &Graph, n: NodeId) {
         self.elsewhere_of(g, n, &[]);
     }

@@ -9,8 +9,9 @@ pub enum Along {
     Rows,
     /// The elements of neighbouring segments at one position: sums of columns.
     Columns,
-    /// The elements of neighbouring segments at one position, in an array of three dimensions: segments go through
-    /// its planes. Code to which the distance of a segment's elements does not matter treats them as columns.
+    /// The elements of neighbouring segments at one position, in an array of three dimensions whose segments go
+    /// through the planes. Code for which the distance between a segment's elements does not matter treats these as
+    /// columns.
     Planes,
 }
 
@@ -29,7 +30,7 @@ impl Along {
         self != Along::Rows
     }
 
-    /// Returns how many axes the others of such segments may be, at least and at most.
+    /// Returns the minimum and the maximum number of the other axes of such segments.
     pub fn others(self) -> std::ops::RangeInclusive<usize> {
         match self {
             Along::Rows | Along::Columns => 1..=MAX_RANK - 1,

@@ -1,5 +1,5 @@
-//! Reductions into bins ([`crate::core::bins`]) as launches: the index space is that of the parts, and a fused
-//! group has one array of bins.
+//! Reductions into bins ([`crate::core::bins`]) as launches: the elements of the index space are the parts, and a
+//! fused group has one array of bins.
 
 use super::destinations::{Tests, in_short};
 use crate::core::bins::{identity, part_of};
@@ -24,7 +24,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Returns the bins that an item is, if it is some.
+    /// Returns an item as an array of bins, if it is one.
     pub fn of_item(g: &Graph, it: &Item) -> Option<Bins> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         let Op::Bins { op, parts, count, at, src } = *g.op(x) else { return None };
@@ -32,12 +32,12 @@ impl Bins {
         Some(Bins { op, count, ty, at, src, parts })
     }
 
-    /// Returns the bins that a fused group is.
+    /// Returns a fused group as an array of bins, if it is one.
     pub fn of(g: &Graph, group: &[Item]) -> Option<Bins> {
         group.first().and_then(|it| Bins::of_item(g, it))
     }
 
-    /// Returns what a bin begins with.
+    /// Returns the value with which bins begin.
     pub fn identity(&self) -> Lit {
         identity(self.op, self.ty)
     }
@@ -49,19 +49,19 @@ impl Bins {
         self.op == BinaryOp::Add && one == Some(1)
     }
 
-    /// Returns the number of elements, and that of a part.
+    /// Returns the number of all elements, and that of a part.
     pub fn lengths(&self, g: &mut Graph) -> [NodeId; 2] {
         let n = extent(g, self.src, 0);
         [n, part_of(g, n, self.parts)]
     }
 
-    /// Returns the destination of an element, and the element.
+    /// Returns the destination of an element, and the element itself.
     pub fn element(&self, g: &mut Graph, index: NodeId) -> Vec<NodeId> {
         let [at, x] = [self.at, self.src].map(|x| element(g, x, index));
         vec![in_short(g, at), x]
     }
 
-    /// Returns what tells whether an element has a bin.
+    /// Returns the comparisons that tell whether an element has a bin.
     pub fn tests(&self, g: &mut Graph) -> Tests {
         let index = g.sample_index(1)[0].1;
         let at = self.element(g, index)[0];

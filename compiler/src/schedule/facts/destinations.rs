@@ -1,15 +1,15 @@
-//! What an element's destination among bins says of itself: the least and the greatest number that it can be, so
-//! that what is inside of all bins is not tested. And destinations in fewer operations: with a test that always
-//! holds left out, and floats that are clamped to few bins as integers of 32 bits.
+//! The minimum and the maximum of an element's destination among bins, as far as its operations tell: what is always
+//! in bounds is not tested. Destinations are also rewritten with fewer operations: without tests that always hold,
+//! and with floats that are clamped to few bins as 32-bit integers.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The least and the greatest value of an integer.
+/// The minimum and the maximum of an integer.
 type Range = (i64, i64);
 
-/// Returns the destination in as few operations as are known to give it.
+/// Returns the destination with as few operations as are known to compute it.
 pub fn in_short(g: &mut Graph, at: NodeId) -> NodeId {
     match *g.op(at) {
         Op::Select(c, a, _) if is_inside(g, c) => in_short(g, a),
@@ -17,14 +17,14 @@ pub fn in_short(g: &mut Graph, at: NodeId) -> NodeId {
     }
 }
 
-/// Whether a condition says that an index is within bounds in which it always is.
+/// Whether a condition tests bounds within which an index always is.
 fn is_inside(g: &Graph, c: NodeId) -> bool {
     let Op::Within(i, n) = *g.op(c) else { return false };
     let (least, most) = range(g, i);
     least >= 0 && g.as_lit(n).and_then(Lit::as_int).is_some_and(|n| most < n)
 }
 
-/// Returns a float that was cut to an integer and clamped, with 32 bits where its bounds have no more.
+/// Returns a float that was cast to an integer and clamped, in 32 bits if its bounds have no more.
 fn as_word(g: &mut Graph, at: NodeId) -> Option<NodeId> {
     let bound = |g: &Graph, n: NodeId| i32::try_from(g.as_lit(n)?.as_int()?).ok();
     let Op::Binary(outer, inner, b) = *g.op(at) else { return None };
@@ -42,7 +42,7 @@ fn as_word(g: &mut Graph, at: NodeId) -> Option<NodeId> {
     Some(g.add(Op::Cast(Ty::I64, outer)))
 }
 
-/// Returns the least and the greatest value of an integer, as far as its operations say.
+/// Returns the minimum and the maximum of an integer, as far as its operations tell.
 fn range(g: &Graph, n: NodeId) -> Range {
     let all = of_type(g.ty(n).elem);
     match *g.op(n) {
@@ -67,7 +67,8 @@ fn range(g: &Graph, n: NodeId) -> Range {
     }
 }
 
-/// Returns the range of a type; of u64, whose numbers are not all i64's, and of what is no integer, that of an i64.
+/// Returns the range of a type. For u64, some of whose numbers an i64 cannot hold, and for types that are not
+/// integers, this is the range of i64.
 fn of_type(ty: Ty) -> Range {
     match (ty.is_int(), Lit::least(ty).as_int(), Lit::greatest(ty).as_int()) {
         (true, Some(least), Some(most)) => (least, most),
@@ -83,14 +84,14 @@ pub struct Tests {
 }
 
 impl Tests {
-    /// Returns those of a destination among so many bins.
+    /// Returns the tests of a destination among `count` bins.
     pub fn of(g: &Graph, at: NodeId, count: NodeId) -> Tests {
         let (least, most) = range(g, at);
         let high = g.as_lit(count).and_then(Lit::as_int).is_none_or(|n| most >= n);
         Tests { low: least < 0, high }
     }
 
-    /// Adds what is done if it is one.
+    /// Adds the statements `updates`, for a destination that is one of the bins.
     pub fn guarded(self, at: &Expr, count: &Expr, mut updates: Vec<Stmt>, out: &mut Vec<Stmt>) {
         match self.condition(at, count) {
             Some(is_inside) => out.push(Stmt::If(is_inside, updates, vec![])),
@@ -98,7 +99,7 @@ impl Tests {
         }
     }
 
-    /// Returns the condition that it is one; `None` if it always is.
+    /// Returns the condition that the destination is one of the bins; `None` if it always is.
     fn condition(self, at: &Expr, count: &Expr) -> Option<Expr> {
         let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(0));
         let high = Expr::binary(BinaryOp::Lt, at.clone(), count.clone());

@@ -13,8 +13,8 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 use std::rc::Rc;
 
-/// The elements that a part of [`crate::plan::GUESSED_LENGTH`] bins is taken to have, for estimates: 256 for each bin.
-/// A part has at least 16 for each bin, and 4096 in all (`core/bins.rs`).
+/// The number of elements of a part with [`crate::plan::GUESSED_LENGTH`] bins that estimates assume: 256 for each
+/// bin. A part has at least 16 for each bin, and at least 4096 (`core/bins.rs`).
 pub(in crate::schedule) const GUESSED_PART: u32 = 1 << 18;
 
 impl LaunchContext<'_, '_> {
@@ -53,7 +53,7 @@ impl LaunchContext<'_, '_> {
     fn find_facts_of_bins(&mut self, bins: &Bins) {
         let index = self.g.sample_index(1)[0].1;
         let own = bins.element(&mut self.g, index);
-        // elements go anywhere, so that no output may be an input
+        // elements may go to any place, so no output may be an input
         let others = own.clone();
         self.find_facts_of_elements((own, &others), index, Some(GUESSED_PART));
     }
@@ -62,14 +62,14 @@ impl LaunchContext<'_, '_> {
     fn find_facts_of_put(&mut self, put: Put, items: &[Item]) {
         let index = self.g.sample_index(1)[0].1;
         let own = put.element(&mut self.g, items, index);
-        // elements go anywhere, so that no output may be an input
+        // elements may go to any place, so no output may be an input
         let others = own.clone();
         self.facts.cost = work::of_roots(&mut self.g, own.clone(), &[]).0;
         self.find_facts_of_elements((own, &others), index, None);
     }
 
-    /// Finds the facts about what is computed of each element, `own`, and what is read at other indices. A unit of
-    /// work has so many elements, if it has more than one.
+    /// Finds the facts about the nodes that are computed for each element, `own`, and those that are read at other
+    /// indices. If a unit of work has several elements, their number is given.
     fn find_facts_of_elements(
         &mut self,
         (own, others): (Vec<NodeId>, &[NodeId]),
@@ -104,7 +104,7 @@ impl LaunchContext<'_, '_> {
             own.extend(scan.of_element(&mut self.g, items, index, &vars));
         }
         if scan.goes_elsewhere() {
-            // elements go anywhere, so that no output may be an input
+            // elements may go to any place, so no output may be an input
             others.extend(&own);
         }
         let of_unit = (scan.part != ScanPart::Before).then_some(SCAN_TILE as u32);
@@ -115,7 +115,7 @@ impl LaunchContext<'_, '_> {
     fn find_facts_of_sort(&mut self, step: &RadixStep, items: &[Item]) {
         let index = self.g.sample_index(1)[0].1;
         let own = step.sample(&mut self.g, items, index);
-        // elements go anywhere, so that no output may be an input
+        // elements may go to any place, so no output may be an input
         let others: Vec<NodeId> = own.iter().copied().chain(step.begin(&mut self.g, index)).collect();
         self.find_facts_of_elements((own, &others), index, Some(DIGIT_TILE as u32));
     }

@@ -1,5 +1,5 @@
-//! Segments whose tiles are in index order (semantics 5.17): `passes/ordered.rs` writes them so that place p of a
-//! tile is element 16 (p mod 128) + p / 128, so a column of the tree has 16 neighbours.
+//! Segments whose tiles are in index order (semantics 5.17). `passes/ordered.rs` puts element 16 (p mod 128) + p /
+//! 128 at place p of a tile, so that a column of the tree has 16 neighbours.
 //!
 //! ```text
 //! (%p) { %at = first + p - p % 2048 + 16 * (p % 2048 % 128) + p % 2048 / 128
@@ -33,7 +33,7 @@ pub struct InOrder {
     pub any: Vec<NodeId>,
     /// The components of an element before `count`.
     pub present: Vec<NodeId>,
-    /// Whether a join of elements before `count` with those after it gives the former.
+    /// Whether the join of elements before `count` with elements after it gives the former.
     pub ignores_absent: bool,
 }
 
@@ -69,8 +69,8 @@ impl InOrder {
     }
 }
 
-/// Whether the join of accumulators whose `flag` is set with those whose flag is not set gives the former, and the
-/// flag of two that are set is set.
+/// Whether the join of accumulators whose `flag` is set with others whose flag is not set gives the former, and
+/// whether the join of two whose flags are set has its flag set.
 fn ignores_absent(l: &mut LaunchContext, r: &Reduction, flag: usize) -> bool {
     let [a, b] = [0; 2].map(|_| r.variables(l));
     let joined = r.join(l, &a, &b);
@@ -103,7 +103,7 @@ impl InOrderForm {
         Some(InOrderForm { form: Linear { constant: 0, terms } })
     }
 
-    /// Returns what an index has beside that of the place, if it has that.
+    /// Returns the rest of an index besides the form of the place, if the index contains that form.
     fn rest(&self, index: &Linear) -> Option<Linear> {
         let has = |(n, by): (&NodeId, &i64)| index.terms.get(n) == Some(by);
         self.form.terms.iter().all(has).then(|| index.minus(&self.form))
@@ -117,7 +117,7 @@ fn is_whole(g: &Graph, length: NodeId) -> bool {
         Op::Binary(BinaryOp::Min | BinaryOp::Max | BinaryOp::Add | BinaryOp::Sub, a, b) => {
             is_whole(g, a) && is_whole(g, b)
         }
-        // a product that wraps keeps its low bits
+        // a product that wraps keeps its low bits, and so stays a multiple
         Op::Binary(BinaryOp::Mul, a, b) => is_whole(g, a) || is_whole(g, b),
         _ => false,
     }
@@ -139,7 +139,7 @@ fn present(g: &mut Graph, any: &[NodeId], index: NodeId, count: NodeId) -> Vec<N
     each_replaced(g, any, &mut find)
 }
 
-/// Returns nodes with what `find` finds in place of the nodes inside of them.
+/// Returns nodes in which those that `find` knows are replaced.
 fn each_replaced(
     g: &mut Graph,
     nodes: &[NodeId],
@@ -149,8 +149,8 @@ fn each_replaced(
     nodes.iter().map(|n| replaced_by(g, *n, find, &mut simplify, &mut memo)).collect()
 }
 
-/// Emits the accumulators of a column after a further element, its first one if there are none `before`. Those that
-/// are constants make others constant.
+/// Emits the accumulators of a column after a further element, or after its first one if there are none `before`. If
+/// operands are constants, results may be constants, too.
 pub fn stepped(
     l: &mut Lower,
     r: &Reduction,
@@ -169,7 +169,7 @@ pub fn stepped(
     l.region(&[vars, &before.known].concat(), &values, &Expr::int(0), out)
 }
 
-/// Emits the join of the accumulators of neighbours. Those that are constants make others constant.
+/// Emits the join of the accumulators of neighbours. If operands are constants, results may be constants, too.
 pub fn joined(
     l: &mut Lower,
     r: &Reduction,

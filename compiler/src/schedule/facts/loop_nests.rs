@@ -1,14 +1,14 @@
-//! Finds the nested operations of a fused group that make loops which all elements can walk
-//! together, and describes them by templates over variables for the element, the inner index and
-//! the accumulators.
+//! Finds the nested operations of a fused group whose loops all elements can walk together, and describes them by
+//! templates: nodes over variables for the element, the inner index and the accumulators.
 //!
 //! ```text
-//! generate n (i -> reduce (+) over generate m (k -> f(x[i], y[k])))        first: f(x[i], y[k])    next: acc + f(x[i], y[k])
+//! generate n (i -> reduce (+) over generate m (k -> f(x[i], y[k])))
+//!     first: f(x[i], y[k])    next: acc + f(x[i], y[k])
 //! ```
 //!
-//! Operations over one extent, in one order, that do not wait for each other share a loop: for
-//! example the three sums of an n-body force. The values that the loops read are then classified by
-//! the variables that they depend on ([`Loop::parts`]).
+//! Operations over one extent, in one order, share a loop if they do not wait for each other: for example the three
+//! sums of an n-body force. The values that the loops read are then classified by the variables on which they depend
+//! ([`Loop::parts`]).
 
 use crate::core::records::may_record_here;
 use crate::core::{Graph, NodeId, Op, Var, tuples};
@@ -74,10 +74,9 @@ pub struct Nest {
     pub loops: Vec<Loop>,
 }
 
-/// Returns the nested operations in `roots`, the values of an element. Returns `None` if there are
-/// none, or if some leave error records, have unlikely parts in the loops, or contain further loops
-/// over the inner index. What another launch has computed is a load here, whatever it was computed
-/// from.
+/// Returns the nested operations in `roots`, the values of an element. Returns `None` if there are none, or if some
+/// leave error records, have unlikely parts in the loops, or contain further loops over the inner index. A value that
+/// another launch has computed is a load here, whatever it was computed from.
 pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     if may_record_here(&l.g, roots.iter().copied()) {
         return None;
@@ -94,8 +93,7 @@ fn is_known(g: &Graph, n: NodeId) -> bool {
     g.is_closed(n) && g.op(n).needs_launch()
 }
 
-/// Returns the same as [`find`], also if some operations may leave error records or have unlikely
-/// parts.
+/// Does the same as [`find`], but accepts operations that may leave error records or have unlikely parts.
 pub fn find_any(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let g = &l.g;
     let needed = g.reachable_until(roots.iter().copied(), |n| is_known(g, n));
@@ -176,7 +174,7 @@ impl Finder<'_, '_, '_> {
         let mut roots = vec![init, next];
         roots.extend(tree.iter().flat_map(|t| [t.0, t.2]));
         let needed = self.walk(&roots)?;
-        // an operator with loops of its own is no step of one loop
+        // if an operator has loops of its own, it cannot be a step of one loop
         let own: Vec<NodeId> = tree.iter().flat_map(|t| t.1).chain([acc]).collect();
         if needed.iter().any(|n| depends(&self.l.g, *n, &own)) {
             return None;
@@ -230,8 +228,8 @@ impl Loop {
     }
 }
 
-/// Whether a value depends on the first of these variables and on no variable that is not among
-/// them, and is not just a variable.
+/// Whether a value depends on the first of these variables, depends on no variable that is not among them, and is
+/// more than a variable.
 pub fn depends(g: &Graph, n: NodeId, on: &[NodeId]) -> bool {
     let var = |n: &NodeId| if let Op::Var(v, _) = g.op(*n) { Some(*v) } else { None };
     let on: Vec<Var> = on.iter().filter_map(var).collect();

@@ -1,5 +1,5 @@
-//! Merges reductions of tuples that differ only in the order of the terms of their index sums, so that one loop
-//! computes all their components. They differ because the terms of a sum are ordered by the numbers of their nodes.
+//! Merges reductions of tuples whose indices differ only in the order of the terms of sums, so that one loop computes
+//! all their components. They come about because the terms of a sum are ordered by the numbers of their nodes.
 //!
 //! ```text
 //! reduce 1 (f) over generate n (%k) { elem %x, %s + %k }, reduce 2 (f) over generate n (%k) { elem %x, %k + %s }

@@ -45,16 +45,16 @@ pub struct Facts {
     pub nested: bool,
     /// The group as a segmented reduction, if it is one.
     pub segments: Option<Rc<Segments>>,
-    /// The group as reductions of parts of vectors whose lengths are data, if it is that. The length depends on
-    /// the segment.
+    /// The group as reductions of parts of vectors whose lengths are data, if it is that. The length depends on the
+    /// segment.
     pub ragged: Option<Rc<Segments>>,
     /// The segmented reduction as one of columns, for CPUs.
     pub strips: Option<Rc<Strips>>,
-    /// What the segmented reduction stores of its elements. Such a launch replaces others.
+    /// The elements that a segmented reduction also stores. Such a launch replaces others.
     pub stored_columns: Option<Rc<StoredColumns>>,
     /// The launch as one that keeps the rows or columns of several groups, if it is one.
     pub resident: Option<Rc<ResidentSegments>>,
-    /// The launch as one that reduces rows, and then columns by what follows.
+    /// The launch as one that reduces rows, and then columns of values that depend on these.
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
     /// The launch as a whole scan, which one thread of a CPU computes.
     pub whole_scan: Option<Scan>,
@@ -64,8 +64,8 @@ pub struct Facts {
     pub length_of_rows: Option<NodeId>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
-    /// Whether the previous launch accessed an array that this one accesses. Its end may still be in the L2 cache, so
-    /// blocks go from the end of the index space to its beginning.
+    /// Whether the previous launch accessed an array that this one accesses. The array's end may still be in the L2
+    /// cache, so blocks go from the end of the index space to its beginning.
     pub reuses_previous_arrays: bool,
 }
 
@@ -77,9 +77,9 @@ pub struct Accesses {
     pub(super) own: IndexSet<NodeId, FxBuildHasher>,
     /// The arrays that are read at another index, or by a nested operation.
     pub(super) elsewhere: IndexSet<NodeId, FxBuildHasher>,
-    /// Whether the group is a map over several dimensions that is computed row by row, because its
-    /// elements need their indices. Any other group counts through its elements: a read at the
-    /// element's own indices is a read at its number in row-major order.
+    /// Whether the group is a map over several dimensions that is computed row by row, because its elements need
+    /// their indices. Any other group numbers its elements in row-major order: a read at the element's own indices is
+    /// a read at its number.
     pub(super) by_rows: bool,
     /// Whether the group is a matrix product.
     pub(super) is_product: bool,
@@ -109,7 +109,7 @@ pub struct StoredColumns {
     pub row: NodeId,
     /// The items.
     pub items: Vec<Item>,
-    /// The value of an element of each.
+    /// The value of an element of each item.
     pub values: Vec<NodeId>,
 }
 
@@ -122,26 +122,26 @@ pub struct Strips {
     pub condition: Option<NodeId>,
 }
 
-/// A launch that keeps the rows of several fused groups, or the columns: what the code of one of them computes.
-/// Where the words are about rows only, columns are meant as well.
+/// A launch that keeps the rows of several fused groups, or their columns: what the code of each group computes.
+/// "Row" stands for columns, too.
 pub struct ResidentSegments {
     /// Whether they are rows or columns.
     pub along: Along,
-    /// The variable of the row's number; of a column that of its index along the last axis.
+    /// The variable of the row's number; for columns, that of the column's index along the last axis.
     pub segment: NodeId,
-    /// The row's indices along all axes but that of its elements: functions of its number. Those of a column are
+    /// The row's indices along all axes but that of its elements, as functions of its number. For columns these are
     /// variables, the last of which is `segment`.
     pub outer: Vec<NodeId>,
     /// The variable of an element's index in the row.
     pub element: NodeId,
     /// The length of the rows.
     pub length: NodeId,
-    /// What is computed of a row that is in registers, in order: the elements of stored arrays are
-    /// computed where they are read, and stored last.
+    /// What is computed of a row that is in registers, in order. Elements of stored arrays are computed where they
+    /// are read, and stored last.
     pub stages: Vec<Stage>,
-    /// What is computed of a row that is in memory, in order: stored arrays are read from there.
+    /// What is computed of a row that is in memory, in order. Stored arrays are read from there.
     pub in_memory: Vec<Stage>,
-    /// The stage of a row in registers that may leave error records, if one may.
+    /// The stage of a row in registers that may leave error records, if there is one.
     pub recording: Option<usize>,
 }
 
@@ -158,7 +158,7 @@ pub struct RowsAndColumns {
     pub rows: ResidentSegments,
     /// The columns. Their index is that of the row's elements.
     pub columns: Segments,
-    /// The items that are made of columns.
+    /// The items that store values of columns.
     pub items: Vec<Item>,
 }
 
@@ -196,17 +196,17 @@ pub struct RowValue {
     pub stored: Option<Item>,
 }
 
-/// A launch that computes several fused groups one after another, of which each reads what those before it
-/// store around its own indices ([`super::alternatives::stencil_chain`]).
+/// A launch that computes several fused groups one after another. Each group reads what those before it store, around
+/// its own indices ([`super::alternatives::stencil_chain`]).
 pub struct StencilChain {
     /// The groups. Only the last one stores arrays in memory.
     pub stages: Vec<ChainStage>,
-    /// The least length of the axes of the index space for which every array has elements.
+    /// The minimum length of the axes of the index space for which every array has elements.
     pub least: i64,
-    /// Whether the kernel also has variants that compute the earlier stages again in each element, for calls that no
-    /// variant of a chain fits. If not, the launch is an alternative to one launch for each stage.
+    /// Whether the kernel also has variants that compute the earlier stages again for each element, for calls that
+    /// the variants of the chain do not serve. If not, the launch is an alternative to one launch for each stage.
     pub has_recomputing_variants: bool,
-    /// Whether a GPU has tiles for the chain that are faster than those.
+    /// Whether a GPU has tiles for the chain that are faster than those variants.
     pub has_faster_gpu_tiles: bool,
 }
 
@@ -220,11 +220,11 @@ pub struct ChainStage {
     pub stencils: Vec<Stencil>,
     /// Estimated number of operations of an element.
     pub cost: u32,
-    /// Whether elements out of the interior are computed from arrays in memory alone: what the tiles hold beyond
-    /// the edges does not suffice.
+    /// Whether elements outside of the interior are computed from arrays in memory alone, because what the tiles hold
+    /// beyond the edges does not suffice.
     pub has_edges: bool,
-    /// For each array that it stores the values in bounds and beyond the edges; of the last group's, which need
-    /// none without such elements, nothing.
+    /// For each array that it stores, the values in bounds and beyond the edges. Empty for the last group, if that
+    /// computes no elements from arrays in memory alone.
     pub beyond: Vec<BeyondEdges>,
 }
 
@@ -243,6 +243,6 @@ pub struct BeyondEdges {
     pub value: NodeId,
     /// Estimated number of its operations.
     pub operations: u32,
-    /// Whether nobody needs what is beyond the edges, and the value is right in bounds only.
+    /// Whether nothing needs values beyond the edges, so that the value need only be right in bounds.
     pub is_plain: bool,
 }

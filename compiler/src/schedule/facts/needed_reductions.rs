@@ -1,14 +1,14 @@
-//! Reductions of a segment that are needed under a condition, and may leave error records.
+//! Reductions of a segment that may leave error records and are needed only under a condition.
 //!
-//! The lanes of a segment compute a reduction whatever the conditions are, and leave its records with it.
-//! So one whose value an arm of a `select` needs must not leave them where the other arm is taken:
+//! The lanes of a segment compute a reduction whatever the conditions are, and leave its records with it. So if only
+//! one arm of a `select` needs its value, it must not leave them where the other arm is taken:
 //!
 //! ```text
 //! select %c (reduce + over x.at(..)) 0   ->   select %c (reduce + over (select %c x.at(..) 0)) 0
 //! ```
 //!
-//! Where the condition follows from a reduction itself, or may leave a record, the reduction is computed without
-//! its records, and another one of labels beside it tells which of them the arm leaves (`core/kept_records.rs`).
+//! If the condition depends on a reduction itself, or may leave a record, the reduction is computed without its
+//! records, and another reduction, of labels, tells which of them the arm leaves (`core/kept_records.rs`).
 
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
@@ -18,8 +18,8 @@ use crate::schedule::element::error_records;
 use crate::schedule::element::lower::LaunchContext;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Returns the values of a segment, which have these reductions, so that each of the reductions may be computed
-/// in any case. Returns `None` if the operator of one leaves records that are not always needed.
+/// Returns the values of a segment in a form in which each of these reductions may be computed in any case. Returns
+/// `None` if the operator of one of them leaves records that are not always needed.
 pub fn always(l: &mut LaunchContext, mut bodies: Vec<NodeId>, nested: Vec<NodeId>) -> Option<Vec<NodeId>> {
     let sometimes = |n: &NodeId| records(l, *n) && !is_always_needed(l, &bodies, *n);
     let sometimes: Vec<NodeId> = nested.into_iter().filter(sometimes).collect();
@@ -40,13 +40,13 @@ pub fn always(l: &mut LaunchContext, mut bodies: Vec<NodeId>, nested: Vec<NodeId
     Some(bodies)
 }
 
-/// Whether values need all of these reductions that may leave records, whatever the conditions are.
+/// Whether values need each of these reductions that may leave records, whatever the conditions are.
 pub fn are_always_needed(l: &LaunchContext, bodies: &[NodeId], nested: &[NodeId]) -> bool {
     nested.iter().all(|n| !records(l, *n) || is_always_needed(l, bodies, *n))
 }
 
-/// Returns a reduction whose elements and whose initial value are computed only if the condition holds. It has
-/// the same value then.
+/// Returns a reduction whose elements and initial value are computed only if the condition holds. Its value is then
+/// the same.
 fn only_if(l: &mut LaunchContext, n: NodeId, condition: NodeId) -> Option<NodeId> {
     let g = &mut l.g;
     let op = g.op(n).clone();
@@ -72,7 +72,7 @@ fn only_if(l: &mut LaunchContext, n: NodeId, condition: NodeId) -> Option<NodeId
     Some(made)
 }
 
-/// Returns a value that may leave a record as 0 where the condition does not hold.
+/// Returns a value that may leave a record; where the condition does not hold, it is 0.
 fn where_needed(g: &mut Graph, condition: NodeId, value: NodeId) -> NodeId {
     if !may_record(g, value) {
         return value;

@@ -1,11 +1,11 @@
 //! Reductions whose order is free: the operator is associative and commutative in every bit, so that a thread may
 //! fold the elements one after another, in place of the tree of semantics 5.1.
 //!
-//! So are sums and products of integers, which wrap, minima and maxima, which are one of their operands (semantics
-//! 2.2), and the operators of bits. The order of a reduction of tuples is free if its components do not depend on one
-//! another and each is such a reduction. It is free as well for a pair of an extreme element and its number: of equal
-//! elements the one with the least number stays (semantics 5.15), whatever the order of joins is. One after another,
-//! that is the one that came first ([`in_order`]), so numbers need not be compared.
+//! This holds for sums and products of integers, which wrap, for minima and maxima, which are one of their operands
+//! (semantics 2.2), and for operators on bits. It holds for a reduction of tuples if its components do not depend on
+//! one another and each is such a reduction. It also holds for a pair of an extreme element and its number: of equal
+//! elements the one with the least number stays (semantics 5.15), whatever the order of joins is. If elements are
+//! folded one after another, that is the one that came first ([`in_order`]), so numbers need not be compared.
 
 use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -15,7 +15,7 @@ use crate::schedule::identity::commutative;
 pub fn is_order_free(g: &mut Graph, node: NodeId) -> bool {
     let Op::Reduce { join, src, .. } = g.op(node).clone() else { return false };
     let Op::Generate(_, of) = g.op(src).clone() else { return false };
-    // whether a component of an element is its number, so that no two elements have the same
+    // whether a component of an element is the element's number, so that no two elements have the same
     let elements = tuples::components(g, of.body);
     let is_number =
         |g: &Graph, at: usize| matches!(g.op(elements[at]), Op::Var(v, _) if *v == of.params[0].0);
@@ -31,7 +31,7 @@ pub fn is_order_free(g: &mut Graph, node: NodeId) -> bool {
     })
 }
 
-/// Returns the components in parts that do not depend on one another.
+/// Returns the components in groups that do not depend on one another.
 fn independent(g: &Graph, join: &Lambda, joined: &[NodeId]) -> Vec<Vec<usize>> {
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for (at, n) in joined.iter().enumerate() {
@@ -80,9 +80,9 @@ fn place(g: &mut Graph, join: &Lambda, joined: &[NodeId], [value, number]: [usiz
     })
 }
 
-/// Returns the operator of a reduction whose order is free, for the elements one after another in their
-/// order. An extreme element stays if no later one is more extreme; the first one takes the place of the
-/// initial value, than which nothing is less extreme.
+/// Returns the operator for folding the elements of such a reduction one after another, in index order. An extreme
+/// element stays if no later one is more extreme; the first element replaces the initial value, because nothing is
+/// less extreme than that.
 pub fn in_order(g: &mut Graph, node: NodeId) -> Option<Lambda> {
     let Op::Reduce { join, init, .. } = g.op(node).clone() else { return None };
     let joined = tuples::components(g, join.body);
@@ -113,8 +113,8 @@ pub fn in_order(g: &mut Graph, node: NodeId) -> Option<Lambda> {
     }))
 }
 
-/// Whether an element y takes the place of x, which came before it or is the initial value: it is the first
-/// one, or more extreme. The first NaN is the most extreme.
+/// Whether an element y replaces x, which came before it or is the initial value: it is the first one, or more
+/// extreme. The first NaN is the most extreme.
 fn takes_later(g: &mut Graph, better: BinaryOp, x: NodeId, y: NodeId, number: NodeId) -> NodeId {
     let binary = |g: &mut Graph, op, a, b| g.add(Op::Binary(op, a, b));
     let zero = g.lit(Lit::i64(0));
@@ -132,8 +132,8 @@ fn takes_later(g: &mut Graph, better: BinaryOp, x: NodeId, y: NodeId, number: No
     binary(g, BinaryOp::Or, is_better, is_first)
 }
 
-/// Whether the second of two elements with their numbers is the extreme one (semantics 5.15), as the language
-/// writes it.
+/// Whether the second of two elements with their numbers is the extreme one (semantics 5.15), as the language writes
+/// that test.
 fn takes_second(g: &mut Graph, better: BinaryOp, [x, i]: [NodeId; 2], [y, j]: [NodeId; 2]) -> NodeId {
     let binary = |g: &mut Graph, op, a, b| g.add(Op::Binary(op, a, b));
     let (mut is_better, mut is_same) = (binary(g, better, y, x), binary(g, BinaryOp::Eq, x, y));
@@ -151,7 +151,7 @@ fn takes_second(g: &mut Graph, better: BinaryOp, [x, i]: [NodeId; 2], [y, j]: [N
     binary(g, BinaryOp::Or, is_better, is_before)
 }
 
-/// Whether two values are the same operations, up to the order of operands that commute.
+/// Whether two values are the same operations, apart from the order of commutative operands.
 fn same(g: &Graph, a: NodeId, b: NodeId) -> bool {
     let both = |x: [NodeId; 2], y: [NodeId; 2]| same(g, x[0], y[0]) && same(g, x[1], y[1]);
     a == b

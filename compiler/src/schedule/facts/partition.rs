@@ -1,5 +1,5 @@
-//! Stable partitions: places ([`super::placed`]) of which a scan counts the elements that come first, so that each
-//! element is either one of those or goes after all of them.
+//! Stable partitions: places ([`super::placed`]) for which a scan counts the elements that come first, so that each
+//! element either is one of these or goes after all of them.
 //!
 //! ```text
 //! select(%late[%i], %all + (%i - %up_to[%i]), %up_to[%i] - 1)
@@ -14,22 +14,23 @@ use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::groups::items::Item;
 use rustc_hash::FxHashMap as HashMap;
 
-/// How the elements of a stable partition are told apart.
+/// How the elements of a stable partition are divided.
 #[derive(Clone, Copy)]
 pub struct Partition {
     /// The variable of the element's index.
     index: (Var, NodeId),
-    /// Whether an element is one that is not counted, or one that is.
+    /// The condition whether an element is counted, or its negation.
     condition: NodeId,
     is_of_others: bool,
     /// Where an element goes.
     place: NodeId,
-    /// The number of all counted elements, after which the others go.
+    /// The number of all counted elements, which is the first place of the others.
     pub others: NodeId,
 }
 
 impl Partition {
-    /// Returns the value of an item at an index, given whether the element is counted and how many are up to it.
+    /// Returns the value of an item at an index, given whether the element is counted, and the number of counted ones
+    /// up to it.
     pub fn value(self, g: &mut Graph, it: &Item, [index, is_counted, up_to]: [NodeId; 3]) -> NodeId {
         let (var, own) = self.index;
         let value = placed::value(g, it, own);
@@ -44,7 +45,7 @@ impl Partition {
         g.substitute(value, &[(var, index)].into_iter().collect())
     }
 
-    /// Returns whether the element is counted as a condition of it, given that itself.
+    /// Returns a condition of the element, if it says whether the element is counted, as that truth value.
     fn counted(self, g: &mut Graph, n: NodeId, is_counted: NodeId) -> Option<NodeId> {
         // only counted elements go before the first of the others
         if *g.op(n) == Op::Binary(BinaryOp::Lt, self.place, self.others) {
@@ -58,7 +59,7 @@ impl Partition {
 }
 
 impl Scan {
-    /// Returns how the elements are told apart of which this is the last part, if it counts those that come first.
+    /// Returns how the elements are divided, if this is the last part of a scan that counts those that come first.
     pub fn partition(&self, g: &mut Graph) -> Option<Partition> {
         let (var, index) = g.fresh_var(Ty::I64);
         let place = self.placed?.place(g, index);
@@ -84,7 +85,7 @@ impl Scan {
     }
 }
 
-/// Returns the only term of a form, once.
+/// Returns the term of a form that has only one, with the coefficient 1.
 fn only(form: &Linear) -> Option<NodeId> {
     let mut terms = form.terms.iter();
     let (n, factor) = terms.next()?;

@@ -2,10 +2,10 @@
 //! element's own index. The last launch of the scan ([`super::scans`]) stores the elements instead of the partial
 //! results.
 //!
-//! Because places differ, no thread waits for another one, and because they are all indices of the result, nothing is
-//! stored beforehand. An output is never an input: another thread may have stored an element before it is read.
+//! All places differ, so no thread waits for another one; and they are all indices of the result, so nothing is
+//! stored beforehand. An output is never an input, because another thread may store an element before it is read.
 //!
-//! In the second form an element stays at its own index and reads the partial result there. It is stored like a partial
+//! In a second form an element stays at its own index and reads the partial result there. It is stored like a partial
 //! result, and an output may be an input.
 
 use crate::core::scan_stages::{is_index, scan_of_places};
@@ -13,24 +13,24 @@ use crate::core::{Graph, NodeId, Op};
 use crate::schedule::element::element;
 use crate::schedule::groups::items::Item;
 
-/// Elements in other places.
+/// Elements that are stored at places that depend on a scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     /// The array of the places.
     at: NodeId,
-    /// Whether these are the elements' own.
+    /// Whether the places are the elements' own indices.
     pub is_own: bool,
 }
 
 impl Placed {
-    /// Returns where the elements of an item go, if it is such an array.
+    /// Returns the places of an item's elements, if it is such an array.
     pub fn of_item(g: &Graph, it: &Item) -> Option<Placed> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         let Op::Place { at, .. } = *g.op(x) else { return None };
         Some(Placed { at, is_own: is_index(g, at) })
     }
 
-    /// Returns a component of the scan on which places depend, or what is stored there.
+    /// Returns a component of the scan on which the places, or the values that are stored, depend.
     pub fn scan(g: &Graph, at: NodeId, src: NodeId) -> NodeId {
         scan_of_places(g, at, src).expect("verified: places depend on a scan")
     }
@@ -48,7 +48,7 @@ impl Placed {
     }
 }
 
-/// Returns the value of an item at an index: of the scan itself it is the partial result there.
+/// Returns the value of an item at an index. If the item is the scan itself, that is the partial result there.
 pub fn value(g: &mut Graph, it: &Item, index: NodeId) -> NodeId {
     match *g.op(it.node) {
         Op::Materialize(x) if matches!(g.op(x), Op::Scan { .. }) => g.add(Op::Elem(x, vec![index])),

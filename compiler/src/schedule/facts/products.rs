@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Matrix times vector, by panels, is a product with one column: `generate m (i -> panel_dot (k ->
-//! a[i, k], v[k]))`. A batch is an array of three dimensions, each plane of which is a product of two planes. The values of both sides may be any expressions, and any expression may follow
-//! from the result.
+//! a[i, k], v[k]))`. A batch is an array of three dimensions, each plane of which is a product of two planes. The
+//! values of both sides may be any expressions, and any expression may follow from the result.
 
 use super::loop_nests::{self, Loop, Order};
 use crate::core::{NodeId, Op};
@@ -20,8 +20,8 @@ use rustc_hash::FxHashSet as HashSet;
 /// Maximum number of values per side that a kernel keeps for each pair of an outer and an inner
 /// index.
 const MAX_PARTS: usize = 2;
-/// Maximum number of nodes of one step of the inner loop, without its reads: the step is repeated
-/// in the code for many results.
+/// The maximum number of nodes of one step of the inner loop, without its reads, because its code is repeated for
+/// many results.
 const MAX_BODY: usize = 12;
 
 /// A fused group that is a product.
@@ -32,7 +32,7 @@ pub struct Product {
     pub plane: Option<NodeId>,
     /// The variable of the inner index.
     pub k: NodeId,
-    /// The values of the items' elements.
+    /// The nodes of the items' elements.
     pub roots: Vec<NodeId>,
     /// The loop over the inner index, which has one operation.
     pub of: Loop,
@@ -62,13 +62,13 @@ impl Product {
     }
 }
 
-/// Returns the fused group as a product, or `None` if it is none.
+/// Returns the fused group as a product, or `None` if it is not one.
 pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
     find_in(l, fused, false)
 }
 
 /// Returns the fused group as a product of a matrix whose inner index goes through the tree of semantics 5.1, or
-/// `None` if it is none.
+/// `None` if it is not one.
 pub fn find_tree(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
     find_in(l, fused, true)
 }
@@ -107,8 +107,8 @@ fn find_in(l: &mut LaunchContext, fused: &FusedGroup, is_tree: bool) -> Option<P
         let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
         Side { parts, invariants, along_k }
     };
-    // values that depend on the inner index alone belong to the rows of a matrix product, and are
-    // the column of matrix times vector
+    // values that depend on the inner index alone belong to the rows of a matrix product; in matrix times vector they
+    // are the column
     let sides = if axes == 1 {
         let rows = side(outer[0], false);
         [rows, side(outer[1], true)]

@@ -1,7 +1,7 @@
-//! Elements that are stored at their destinations ([`Op::Put`]) as two launches. The first one stores the elements
-//! that they replace, as any map does, in the place of the result. The second one goes over the elements and stores
-//! each where it goes, by plain stores: the author promises that no two go to one place. If two do, one of them is
-//! stored, for each store is of one element and in bounds.
+//! Elements that are stored at their destinations ([`Op::Put`]) as two launches. The first one, which is a map,
+//! stores the elements that they replace into the place of the result. The second one goes over the elements and
+//! stores each at its destination, by plain stores: the author promises that no two have the same one. If two do, one
+//! of them is stored, because each store is of one element and in bounds.
 //!
 //! No output is an input: an element may be stored before another one is read.
 
@@ -19,14 +19,15 @@ pub struct Put {
 }
 
 impl Put {
-    /// Returns where the elements of a fused group go, if they go to destinations.
+    /// Returns the destinations of a fused group's elements, if it has them.
     pub fn of(g: &Graph, group: &[Item]) -> Option<Put> {
         let Op::Materialize(x) = *g.op(group.first()?.node) else { return None };
         let Op::Put { at, base, .. } = *g.op(x) else { return None };
         Some(Put { at, base })
     }
 
-    /// Returns what the elements of a group replace: the array, and an item in the place of each of the group's.
+    /// Returns what the elements of a group replace: the array, and for each item one that stores it into the same
+    /// place.
     pub fn base(g: &Graph, group: &[Item]) -> Option<(NodeId, Vec<Item>)> {
         let own = Put::of(g, group)?;
         let base = |it: &Item| {

@@ -1,7 +1,7 @@
-//! The steps of a radix sort ([`crate::core::digits`]) as launches: the counts of digits in each tile, and the
-//! moves of elements to where their digits go. A launch has one step, and the unit of its work is a tile.
+//! The steps of a radix sort ([`crate::core::digits`]) as launches: one counts the digits in each tile, another moves
+//! elements to the places of their digits. A launch is one step, and its unit of work is a tile.
 //!
-//! No output is an input: a tile stores to places whose elements another tile may not have read.
+//! An output must not be an input: a tile stores to places whose elements another tile may not have read yet.
 
 use crate::core::simplify::extent;
 use crate::core::{Graph, NodeId, Op};
@@ -13,12 +13,12 @@ use crate::schedule::groups::items::Item;
 pub struct RadixStep {
     tiles: NodeId,
     digits: NodeId,
-    /// Where the elements of each digit and tile go, if they are moved; else they are counted.
+    /// The places where the elements of each digit and tile begin, if elements are moved; `None` if they are counted.
     begins: Option<NodeId>,
 }
 
 impl RadixStep {
-    /// Returns the step that an item is, if it is one.
+    /// Returns an item as a step of a radix sort, if it is one.
     pub fn of_item(g: &Graph, it: &Item) -> Option<RadixStep> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         match *g.op(x) {
@@ -30,12 +30,12 @@ impl RadixStep {
         }
     }
 
-    /// Returns the step that a fused group is.
+    /// Returns a fused group as a step of a radix sort, if it is one.
     pub fn of(g: &Graph, group: &[Item]) -> Option<RadixStep> {
         group.first().and_then(|it| RadixStep::of_item(g, it))
     }
 
-    /// Whether elements are moved, not counted.
+    /// Whether elements are moved, rather than counted.
     pub fn moves(&self) -> bool {
         self.begins.is_some()
     }
@@ -55,12 +55,12 @@ impl RadixStep {
         element(g, self.digits, index)
     }
 
-    /// Returns where the elements of a digit and tile go, which have one number.
+    /// Returns the place where the elements of a digit and tile begin. One number stands for both.
     pub fn begin(&self, g: &mut Graph, number: NodeId) -> Option<NodeId> {
         self.begins.map(|begins| element(g, begins, number))
     }
 
-    /// Returns all that the launch computes of an element, for estimates.
+    /// Returns all nodes that the launch computes for an element, for estimates.
     pub fn sample(&self, g: &mut Graph, items: &[Item], index: NodeId) -> Vec<NodeId> {
         let mut all = vec![self.digit(g, index)];
         if self.moves() {

@@ -17,9 +17,10 @@ pub struct Scan {
     pub part: ScanPart,
     /// The types of the components.
     pub types: Vec<Ty>,
-    /// What is stored in other places, in place of the partial results, or after them in their own.
+    /// What is stored at other places instead of the partial results, or at an element's own place for them.
     pub placed: Option<Placed>,
-    /// Whether the launch counts in 32 bits, which is what kernels for few elements do if it [`Scan::counts`].
+    /// Whether the launch counts in 32 bits. Kernels for few elements do, if the scan counts elements
+    /// ([`Scan::counts`]).
     pub in_32_bits: bool,
     join: Lambda,
     init: NodeId,
@@ -27,7 +28,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Returns the part of a scan that an item is, if it is one.
+    /// Returns an item as a part of a scan, if it is one.
     pub fn of_item(g: &Graph, it: &Item) -> Option<Scan> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         let placed = Placed::of_item(g, it);
@@ -43,7 +44,7 @@ impl Scan {
         })
     }
 
-    /// Returns the whole of which these groups are the parts, one after another, if they are.
+    /// Returns the whole scan of which these groups are the parts, one after another, if there is one.
     pub fn whole(g: &Graph, [totals, before, tiles]: [&[Item]; 3]) -> Option<Scan> {
         let [totals, before, tiles] = [Scan::of(g, totals)?, Scan::of(g, before)?, Scan::of(g, tiles)?];
         let parts = [totals.part, before.part, tiles.part];
@@ -54,7 +55,7 @@ impl Scan {
         is_one.then_some(Scan { part: ScanPart::Whole, init: before.init, ..tiles })
     }
 
-    /// Whether partial results are numbers of elements: sums of integers that are 0 or 1, from 0 on.
+    /// Whether partial results are numbers of elements: sums, from 0 on, of integers that are 0 or 1.
     pub fn counts(&self, g: &Graph) -> bool {
         let is_number = |n: NodeId, all: &[i64]| g.as_lit(n).is_some_and(|l| all.contains(&l.as_i64()));
         let body = |x: NodeId| g.op(x).lambda().map(|l| g.op(l.body));
@@ -79,13 +80,13 @@ impl Scan {
         if self.in_32_bits { Ty::I32 } else { ty }
     }
 
-    /// Returns the part of a scan that a fused group is.
+    /// Returns a fused group as a part of a scan, if it is one.
     pub fn of(g: &Graph, group: &[Item]) -> Option<Scan> {
         let scan = Scan::of_item(g, group.first()?)?;
         Some(Scan { placed: group.iter().find_map(|it| Placed::of_item(g, it)), ..scan })
     }
 
-    /// Whether elements are stored in other places than their own.
+    /// Whether elements are stored at other places than their own.
     pub fn goes_elsewhere(&self) -> bool {
         self.placed.is_some_and(|placed| !placed.is_own)
     }
@@ -155,7 +156,7 @@ impl Scan {
         group.iter().map(|it| (which(it), it)).collect()
     }
 
-    /// Returns a value of an element that depends on all that a scan of it needs, for estimates.
+    /// Returns a value of an element that depends on everything a scan needs of it, for estimates.
     pub fn sample(&self, g: &mut Graph, index: NodeId) -> NodeId {
         let own = self.elements(g, index);
         g.open(&self.join, &[&own[..], &own].concat())

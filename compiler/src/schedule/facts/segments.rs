@@ -1,15 +1,14 @@
-//! Segmented reductions: fused groups whose elements are made of reductions over one other extent,
-//! such as the sums of a matrix's rows or columns.
+//! Segmented reductions: fused groups whose elements are computed from reductions over one other extent, such as the
+//! sums of a matrix's rows or columns.
 //!
 //! ```text
 //! generate %rows (%i) { %s = reduce (..) over (generate %cols (%k) { elem %a, %i, %k })   yield (mul %s, 0.5f32) }
 //! ```
 //!
-//! This file recognises segmented reductions; each target has its own strategies for them, and
-//! GPUs another one for those whose elements share what they read (`cuda/contraction.rs`). Groups
-//! with folds, reductions nested in reductions, or operators without an identity are left to the
-//! loops of [`crate::schedule::element::nested_loop`]. Error records are those of the segment, whichever thread leaves
-//! them: the place of a record is the segment's number.
+//! This file recognises segmented reductions. Each target has its own strategies for them, and GPUs have another one
+//! for those whose elements share what they read (`cuda/contraction.rs`). Groups with folds, reductions nested in
+//! reductions, or operators without an identity run the loops of [`crate::schedule::element::nested_loop`]. An error
+//! record names the segment's number, whichever thread leaves it.
 
 use super::Segments;
 use super::along::Along;
@@ -50,7 +49,7 @@ impl Segments {
     }
 }
 
-/// Returns the fused group as a segmented reduction, or `None` if it is none.
+/// Returns the fused group as a segmented reduction, or `None` if it is not one.
 pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     if fused.items.is_empty() || !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return None;
@@ -60,8 +59,8 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     of_bodies(l, index, bodies)
 }
 
-/// Returns the values `bodies` of the segment with the variable `index` as a segmented reduction, or `None`
-/// if they are none.
+/// Returns the values `bodies` of the segment with the variable `index` as a segmented reduction, or `None` if they
+/// are not one.
 pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
     let Op::Var(var, _) = *l.g.op(index) else { return None };
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
@@ -77,7 +76,7 @@ pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> O
     Some(Segments { index, bodies, nested, length, along, are_parts, may_record })
 }
 
-/// Returns the fused group as reductions of parts of vectors whose lengths are data, or `None` if it is none.
+/// Returns the fused group as reductions of parts of vectors whose lengths are data, or `None` if it is not that.
 pub fn find_ragged(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     if fused.domain.len() != 1 || fused.items.iter().any(|it| l.may_record_inside(it.node)) {
         return None;
@@ -100,7 +99,7 @@ pub fn find_ragged(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments
         }
     }
     let length = length?;
-    // several reductions go through one tile only
+    // several reductions are computed together for segments of one tile only
     if Reduction::all_nested(l, &nested).len() > 1 && !is_one_tile(&l.g, length) {
         return None;
     }
@@ -157,8 +156,8 @@ fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
     nested(l, roots).is_some()
 }
 
-/// Returns which elements the reads find contiguous. Returns `None` if no array is read by both
-/// indices, or if an element has reductions of its own.
+/// Returns which elements are contiguous for the reads. Returns `None` if no array is read at both indices, or if an
+/// element has reductions of its own.
 pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     let mut found = None;
     for n in nested {
@@ -201,12 +200,12 @@ fn are_parts(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> bool {
     })
 }
 
-/// The distance in elements from which on neighbouring segments of a vector are apart, as parts of it are: their
-/// elements share no line.
+/// From this distance, in elements, neighbouring segments of a vector count as lying apart: their elements share no
+/// cache line.
 const APART: i64 = 32;
 
-/// Whether a place in a vector is a large multiple of the segment's index `i` plus what does not depend on `i`, or
-/// the minimum or maximum of such a place and a bound.
+/// Whether a place in a vector is a large multiple of the segment's index `i` plus a value that does not depend on
+/// `i`, or the minimum or maximum of such a place and a bound.
 fn is_apart(g: &Graph, place: NodeId, i: Var) -> bool {
     if let Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) = *g.op(place) {
         let inner = if g.is_closed(b) { a } else { b };
@@ -238,8 +237,8 @@ pub fn neighbours(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> Vec
     list
 }
 
-/// Returns how many reads of the elements at `index` are loads of their own: those that may leave a
-/// record, and those whose neighbours along the loop lie apart in memory.
+/// Returns how many reads of the elements at `index` need a load for each element: those that may leave a record, and
+/// those whose neighbours along the loop lie apart in memory.
 pub fn scattered(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> usize {
     let contiguous = neighbours(l, roots, index);
     let Op::Var(var, _) = *l.g.op(index) else { return 0 };

@@ -2,7 +2,8 @@
 //! neighbouring elements share reads (Larsen, section 5).
 //!
 //! ```text
-//! generate n (%i) { .. elem %x, %i .. elem %x, (%i + 2) .. at %y, (%i + %k - 1) .. }    ->    x: taps 0, 2    y: shift %k, tap -1
+//! generate n (%i) { .. elem %x, %i .. elem %x, (%i + 2) .. at %y, (%i + %k - 1) .. }
+//!     ->    x: taps 0, 2    y: shift %k, tap -1
 //! ```
 //!
 //! A read belongs to a stencil only if its indices increase by one with the element's index along

@@ -1,13 +1,15 @@
-//! Elements that reduce a row of their own again and again: the length of that row, and the values of an element
-//! where it is a known small number.
+//! Elements that reduce a row of their own again and again: the length of that row, and the values of an element if
+//! that length is a known small number.
 //!
 //! ```text
-//! generate m (%p) { reduce (argmin) over generate n (%k) { reduce (+) over generate 16 (%q) { .. elem %x, %p, %q .. elem %c, %k, %q } } }
+//! generate m (%p) { reduce (argmin) over generate n (%k) {
+//!     reduce (+) over generate 16 (%q) { .. elem %x, %p, %q .. elem %c, %k, %q } } }
 //!     ->
-//! generate m (%p) { reduce (argmin) over generate n (%k) { .. elem %x, %p, 0 .. elem %c, %k, 0 .. elem %x, %p, 15 .. } }
+//! generate m (%p) { reduce (argmin) over generate n (%k) {
+//!     .. elem %x, %p, 0 .. elem %c, %k, 0 .. elem %x, %p, 15 .. } }
 //! ```
 //!
-//! What the outer loop reads of the element's row does not depend on its index any more, and is read once before it.
+//! Reads of the element's row no longer depend on the outer loop's index, and are made once, before that loop.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
@@ -18,14 +20,14 @@ use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, is_store};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The lengths of rows that have straight code: powers of two, and points in space.
+/// The lengths of rows that are unrolled: powers of two, and the dimensions of points in space.
 pub const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
 
-/// The fewest reductions of one row that a thread computes from registers. Fewer are left to the lanes of a warp,
-/// whose joins cost less than them.
+/// The minimum number of reductions of one row that a thread computes from registers. If there are fewer, the lanes
+/// of a warp compute them, because their joins cost less.
 const FEWEST: usize = 4;
 
-/// Returns the length of the rows that elements of a group reduce again and again, if they do.
+/// Returns the length of the rows that elements of a group reduce again and again, if they do that.
 pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
     let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
     if !is_map || !l.facts.nested || l.facts.may_record {
@@ -44,7 +46,7 @@ pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
             all.into_iter().filter(|n| own(*n)).map(|n| length_of_row(g, n, &vars)).collect();
         return (each.len() >= FEWEST && each.iter().all(|of| *of == Some(s.length))).then_some(s.length);
     }
-    // the reductions inside of others that read a row of the element
+    // the reductions inside of others that reduce a row of the element
     let inside = all.iter().filter(|n| own(**n)).flat_map(|n| {
         let bodies = g.op(*n).operands().chain(g.op(*n).lambda().map(|l| l.body));
         g.reachable_until(bodies, |m| g.is_closed(m)).into_iter().filter(|m| own(*m))
@@ -77,7 +79,7 @@ fn length_of_row(g: &Graph, n: NodeId, vars: &[Var]) -> Option<NodeId> {
 struct Reduced {
     length: NodeId,
     init: NodeId,
-    /// The functions that compute its elements: twice the same if it has one sequence.
+    /// The functions that compute its elements; if it has one sequence, both are the same.
     elements: [Lambda; 2],
 }
 
@@ -108,8 +110,8 @@ impl Reduced {
     }
 }
 
-/// Returns the values `roots` where all reductions of `length` elements have `n`, as straight-line code. Returns
-/// `None` if that has more than `most` nodes.
+/// Returns the values `roots` with all reductions of `length` elements unrolled for `n` elements. Returns `None` if
+/// that has more than `most` nodes.
 pub fn unrolled(g: &mut Graph, roots: &[NodeId], length: NodeId, n: i64, most: usize) -> Option<Vec<NodeId>> {
     let (mut size, mut known) = (0, HashMap::default());
     let mut find = |g: &mut Graph, m: NodeId| {
@@ -133,7 +135,7 @@ pub fn unrolled(g: &mut Graph, roots: &[NodeId], length: NodeId, n: i64, most: u
     (size > 0 && size <= most).then_some(out)
 }
 
-/// Returns a reduction of `n` elements as straight-line code.
+/// Returns the unrolled reduction of `n` elements.
 fn straight(g: &mut Graph, node: NodeId, reduced: &Reduced, n: i64) -> NodeId {
     let op = g.op(node).clone();
     let at = |g: &mut Graph, of: &Lambda, i: i64| {

@@ -10,13 +10,13 @@ use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op};
 use std::fmt;
 
-/// The maximum number of rows, or columns, that reads of one array are apart to be taken together.
+/// The maximum distance, in rows or in columns, between reads of one array that are taken together.
 const NEAR: u64 = 16;
 /// A constant of this size or more is not taken for a distance, so that sums of distances stay far
 /// from the ends of i32.
 const FAR: u64 = 1 << 30;
 
-/// What a transposed read has as its index along one axis of its array.
+/// The index of a transposed read along one axis of its array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AxisIndex {
     /// The row of the element, plus a constant.
@@ -84,8 +84,8 @@ pub fn of(g: &Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<TransposedRead
     all
 }
 
-/// Returns the indices of a transposed read, and the constants that it adds to the column and to the
-/// row; `None` if it is no transposed read.
+/// Returns the indices of a transposed read, and the constants that it adds to the column and to the row; `None` if
+/// it is not a transposed read.
 fn transposed(g: &Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<AxisIndex>, [i64; 2])> {
     let [.., row, column] = *index else { return None };
     let (mut axes, mut distance) = (Vec::new(), [0, 0]);

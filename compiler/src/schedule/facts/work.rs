@@ -27,7 +27,7 @@ pub fn of_node(op: &Op) -> u32 {
         // `RemSlow` is a loop
         Op::Binary(BinaryOp::RemSlow, ..) => 100,
         Op::Unary(UnaryOp::Unlikely, _) | Op::Tuple(_) => 0,
-        // the node that it expands to is counted
+        // the node to which it expands is counted instead
         Op::Unary(op, _) if op.precise().is_some() => 0,
         Op::Binary(op, ..) if op.precise().is_some() => 0,
         Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
@@ -35,8 +35,8 @@ pub fn of_node(op: &Op) -> u32 {
     }
 }
 
-/// Returns the number of operations of one element of a fused group in the interior. `arrays` are
-/// the arrays that the group's stored items are there ([`crate::schedule::boundary::interior`]).
+/// Returns the number of operations of one element of a fused group in the interior. `arrays` are the interior forms
+/// of the arrays that its items store ([`crate::schedule::boundary::interior`]).
 pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
     let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
     let mut roots = Vec::new();
@@ -69,7 +69,7 @@ pub(in crate::schedule) fn joined(g: &mut Graph, reduction: NodeId, index: &[Nod
     let after = match g.op(reduction).clone() {
         Op::SquaredDeviations { src, .. } => {
             let element = opened(g, src, index);
-            // the factors of a count are constants where it matters
+            // the factors are constants wherever the counting matters
             let count = g.lit(Lit::one(g.ty(reduction).elem));
             let next = deviations::count_after(g, count);
             let [.., after] = deviations::step(g, [count, before, before], next, element);

@@ -1,5 +1,5 @@
-//! The loops of an item's elements, as far as they decide with which other items it may share a fused
-//! group: a group has one strategy, which all of its elements' loops must fit.
+//! The loops of an item's elements, as far as they decide with which other items it may share a fused group: a group
+//! has one strategy, which must suit the loops of all its elements.
 //!
 //! ```text
 //! q = x * wq, k = x * wk           two groups: a launch by tiles has one product
@@ -8,9 +8,9 @@
 //! sums of a's rows, and of b's     two groups, if b has other columns: a segmented reduction has one length
 //! ```
 //!
-//! This follows from the graph alone, before anything is opened for a launch. It asks what the strategies
-//! ask first (`products.rs`, `segments.rs`, `cuda/contraction/find.rs`, `cuda/cooperative_nest.rs`); where
-//! one of them refuses for another reason, a launch more is all that it costs.
+//! All of this depends on the graph alone, and is asked before any lambda is opened for a launch. The questions are
+//! the first ones that the strategies ask (`products.rs`, `segments.rs`, `cuda/contraction/find.rs`,
+//! `cuda/cooperative_nest.rs`). If one of them refuses for another reason, that costs no more than one more launch.
 
 use super::items::{self, Item, is_store};
 use crate::core::graph::marks::Visited;
@@ -21,23 +21,23 @@ use crate::schedule::facts::along::Along;
 use crate::schedule::identity;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The most words of accumulators that pairs of rows and columns share a loop with: those of the
-/// smallest register tile of a contraction.
+/// The maximum number of words of accumulators for which reductions over pairs of rows and columns share a loop:
+/// those of the smallest register tile of a contraction.
 const MAX_WORDS: usize = 4;
 
-/// The loops of items that have been asked for.
+/// The loops of the items that have been examined.
 #[derive(Default)]
 pub struct KnownLoops(HashMap<NodeId, ItemLoops>);
 
 impl KnownLoops {
-    /// Whether a group of these items may have a further one, as far as the loops of elements tell.
-    /// `is_nested` says whether that one is stored and has loops.
+    /// Whether a further item may join a group of these items, as far as the loops of elements decide it. `is_nested`
+    /// says that the further one is stored and has loops.
     pub fn fit(&mut self, g: &Graph, items: &[Item], it: &Item, is_nested: bool) -> bool {
-        // a loop that an element ends is code of the element, in any strategy
+        // a loop that an element ends is part of the element's code in any strategy
         let is_nested = is_nested && items::has_reductions(g, it);
         let has_loops = |other: &&Item| is_nested || items::has_reductions(g, other);
         let (stored, reduced): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|other| is_store(g, other));
-        // the tree of a reduction over the elements and loops in them have different strategies
+        // a reduction over the elements, by the tree, and loops inside of them have different strategies
         if !is_store(g, it) {
             return !stored.iter().any(has_loops);
         }
@@ -73,13 +73,13 @@ enum Kind {
     /// Reductions over values of an element's row and values of its column.
     Pairs {
         length: NodeId,
-        /// What is computed for a pair, and the words of the accumulators.
+        /// What is computed for a pair, and the number of words of the accumulators.
         work: HashSet<NodeId>,
         words: usize,
     },
     /// Reductions of one length, and the direction in which their elements are contiguous.
     Segments(NodeId, Along),
-    /// Loops over what all elements read.
+    /// Loops over values that all elements read.
     Nest,
     /// Any others.
     Other,
@@ -100,23 +100,23 @@ impl ItemLoops {
         ItemLoops { nested, kind, may_record }
     }
 
-    /// Whether a group may have both items, as far as their elements' loops tell.
+    /// Whether a group may have both items, as far as their elements' loops decide it.
     pub fn fit(&self, other: &ItemLoops) -> bool {
         if matches!(self.kind, Kind::Plain) || matches!(other.kind, Kind::Plain) {
             return self.leaves_loops(other) && other.leaves_loops(self);
         }
-        // what both need is computed once
+        // what both items need is computed once
         self.nested.iter().any(|n| other.nested.contains(n)) || self.kind.fits(&other.kind)
     }
 
-    /// Whether an item beside this one keeps its strategy: some have no error records.
+    /// Whether this item leaves another one beside it its strategy: some strategies allow no error records.
     fn leaves_loops(&self, beside: &ItemLoops) -> bool {
         !self.may_record || !matches!(beside.kind, Kind::Product | Kind::Nest)
     }
 }
 
 impl Kind {
-    /// Whether different loops of these kinds have a strategy together.
+    /// Whether a strategy exists for different loops of these two kinds together.
     fn fits(&self, other: &Kind) -> bool {
         match (self, other) {
             (Kind::Product, _) => false,
@@ -128,7 +128,7 @@ impl Kind {
     }
 }
 
-/// Returns the reductions and folds of an element outside of others.
+/// Returns the outermost reductions and folds of an element.
 fn outermost(g: &Graph, body: NodeId) -> Vec<NodeId> {
     let (mut seen, mut stack, mut found) = (Visited::begin(), vec![body], Vec::new());
     while let Some(n) = stack.pop() {
@@ -217,15 +217,15 @@ impl Loop {
     }
 }
 
-/// What is read in loops.
+/// The reads of a loop's elements.
 struct Reads {
-    /// The direction in which what depends on the element and on the inner index is contiguous.
+    /// The direction in which values that depend on both the element and the inner index are contiguous.
     along: Option<Along>,
-    /// Whether some values belong to rows, some to columns, and some to both.
+    /// Whether some values depend on rows, some on columns, and some on both.
     of_rows: bool,
     of_columns: bool,
     of_both: bool,
-    /// Whether something is read, and nothing by the element and the inner index together.
+    /// Whether there are reads, and none of them depends on both the element and the inner index.
     are_shared: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Items: what launches must compute, a stored array, a reduction or a fold each.
+//! Items: what launches must compute. Each is a stored array, a reduction or a fold.
 
 use crate::core::graph::Inside;
 use crate::core::scan_stages::{is_index, scan_of_array};
@@ -12,11 +12,12 @@ pub struct Item {
     pub node: NodeId,
     /// The number of the function's array result that the item is, if it is one.
     pub result: Option<u32>,
-    /// The stored array in whose place the elements are stored, for elements of another one to replace them.
+    /// The stored array whose place this item's elements take, because those of another item will replace some of
+    /// them.
     pub into: Option<NodeId>,
 }
 
-/// Whether the item is a stored array, and not a reduction, a fold or a state.
+/// Whether the item is a stored array, rather than a reduction, a fold or a state.
 pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
@@ -26,9 +27,9 @@ pub fn array(g: &Graph, it: &Item) -> NodeId {
     if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node }
 }
 
-/// Whether two items may share a group as far as what is stored apart is concerned: neither is, or both are
-/// components of one part of a scan, or elements after it in their own places, or their elements go to the same
-/// other places. Bins are alone.
+/// Whether two items may share a group, as far as items with launches of their own are concerned: neither is one, or
+/// both are components of one part of a scan, or elements after it at their own places, or their elements go to the
+/// same other places. Bins are always alone.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     let array = |it: &Item| array(g, it);
     match (g.op(array(a)), g.op(array(b))) {
@@ -60,12 +61,12 @@ pub fn is_nested(g: &Graph, it: &Item) -> bool {
     inside(g, it).is_some_and(|inside| inside.reductions || inside.loops)
 }
 
-/// Whether the item's elements have reductions or folds, among them those in loops of their own.
+/// Whether the item's elements have reductions or folds, including those inside of loops that elements end.
 pub fn has_reductions(g: &Graph, it: &Item) -> bool {
     inside(g, it).is_some_and(|inside| inside.reductions)
 }
 
-/// Returns what is in the item's elements, if these depend on their indices.
+/// Returns the operations inside of the item's elements, if these depend on their indices.
 fn inside(g: &Graph, it: &Item) -> Option<Inside> {
     let array = array(g, it);
     let body = g.op(array).lambda()?.body;

@@ -17,11 +17,11 @@ use item_loops::KnownLoops;
 pub use items::{Item, is_nested, is_store, may_share};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Maximum number of items in a fused group, where one with several accumulators counts as that many.
-/// It limits the number of registers that a kernel needs and the time that the C compiler takes for it.
+/// The maximum number of items in a fused group; an item with several accumulators counts as that many. It limits the
+/// number of registers that a kernel needs and the time that the C compiler takes for it.
 pub const MAX_ITEMS: usize = 8;
-/// The most results of a group of stored arrays whose elements have no loops. They have no accumulators, so there may
-/// be more of them.
+/// The maximum number of results of a group of stored arrays whose elements have no loops: there are no accumulators,
+/// so there may be more.
 pub const MAX_STORES: usize = 12;
 /// Maximum number of core IR nodes that several items may need together to share a fused group: the
 /// values of a larger group would not stay in registers. A single item may need more.
@@ -60,8 +60,8 @@ pub struct FusedGroup {
     pub domain: Vec<NodeId>,
     /// Whether the elements are visited in order, on one thread (folds, what stands before the tiles of a scan).
     pub sequential: bool,
-    /// The iteration whose states the items are. Such a group is no loop over an index space, but
-    /// repeats a function.
+    /// The iteration whose states the items are. Such a group is not a loop over an index space, but repeats a
+    /// function.
     pub iteration: Option<Iteration>,
     /// The items.
     pub items: Vec<Item>,
@@ -90,7 +90,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
         let is_nested = is_store(g, &it) && is_nested(g, &it);
         let own_weight = weight(g, std::slice::from_ref(&it));
-        // computed only if there is a group that the item might share
+        // this is computed only if there is a group that the item might share
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
             let p = &mut fused_groups[*i];
@@ -100,7 +100,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             if iteration.is_none() && !loops.fit(g, &p.1.items, &it, is_nested) {
                 return false;
             }
-            // another component costs no accumulator
+            // a further component of a tuple costs no accumulator
             let is_component = p.1.items.iter().any(|other| tuples::are_components(g, other.node, it.node));
             let all = weight(g, &p.1.items) + own_weight;
             let is_plain =
@@ -108,7 +108,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             if iteration.is_none() && !is_component && all > MAX_ITEMS && !is_plain(all) {
                 return false;
             }
-            // the states of an iteration are computed by one plan, whatever their number
+            // one plan computes the states of an iteration, however many they are
             iteration.is_some() || {
                 let own = own.get_or_insert_with(|| Size::of(g, &it));
                 p.2.get_or_insert_with(|| Size::of(g, &p.1.items[0])).has_room_for(own)
@@ -152,9 +152,9 @@ fn are_plain(g: &Graph, items: &[Item]) -> bool {
     items.iter().all(|it| is_store(g, it) && !is_nested(g, it))
 }
 
-/// Moves each group that may reduce columns before the first group of its level that stores matrices with
-/// such columns: a matrix may then be stored in the place of the one whose columns are reduced, and both may
-/// share a launch ([`super::alternatives::stored_columns`]). Groups that may leave records stay where they are.
+/// Moves each group that may reduce columns before the first group of its level that stores matrices with such
+/// columns. A matrix may then be stored in the place of the one whose columns are reduced, and both groups may share
+/// a launch ([`super::alternatives::stored_columns`]). Groups that may leave records stay where they are.
 fn columns_first(g: &Graph, all: Vec<FusedGroup>, levels: &[u32]) -> Vec<FusedGroup> {
     let mut first: HashMap<(u32, NodeId), usize> = HashMap::default();
     let mut keyed: Vec<(usize, bool, FusedGroup)> = Vec::new();
@@ -174,8 +174,8 @@ fn columns_first(g: &Graph, all: Vec<FusedGroup>, levels: &[u32]) -> Vec<FusedGr
     keyed.into_iter().map(|k| k.2).collect()
 }
 
-/// Returns groups in an order in which those over the same rows come one after another. Which error record is
-/// reported follows from the order of the groups that may leave some, which stays.
+/// Returns groups in an order in which those over the same rows come one after another. The order of groups that may
+/// leave error records stays, because it decides which record is reported.
 fn in_order(g: &Graph, all: Vec<FusedGroup>) -> Vec<FusedGroup> {
     let owners = all.iter().zip(0..).flat_map(|(fused, i)| fused.items.iter().map(move |it| (it.node, i)));
     let owners: HashMap<NodeId, usize> = owners.collect();
@@ -196,8 +196,8 @@ fn in_order(g: &Graph, all: Vec<FusedGroup>) -> Vec<FusedGroup> {
     order.into_iter().filter_map(|i| groups[i].take()).collect()
 }
 
-/// Whether two groups go over the same rows: over the elements of one index space, or one over the rows of the
-/// other's.
+/// Whether two groups go over the same rows: over the elements of one index space, or one of them over the rows of
+/// the other's.
 fn share_rows(a: &FusedGroup, b: &FusedGroup) -> bool {
     let (short, long) = if a.domain.len() < b.domain.len() { (a, b) } else { (b, a) };
     let is_loop = |fused: &FusedGroup| !fused.sequential && fused.iteration.is_none();
@@ -215,8 +215,8 @@ fn may_record(g: &Graph, fused: &FusedGroup) -> bool {
     may_record_here(g, fused.items.iter().flat_map(parts))
 }
 
-/// Returns the number of items, where one with several accumulators counts as that many, and all
-/// components of a tuple as one item.
+/// Returns the number of items, where one with several accumulators counts as that many, and all components of a
+/// tuple count as one.
 fn weight(g: &Graph, items: &[Item]) -> usize {
     let is_first =
         |at: &usize| !items[..*at].iter().any(|it| tuples::are_components(g, it.node, items[*at].node));
@@ -344,7 +344,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// Returns the reductions and stored arrays that a value needs directly, not through one another.
+/// Returns the reductions and stored arrays that a value needs directly, rather than through one another.
 pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
     needs_of(g, vec![n])
 }

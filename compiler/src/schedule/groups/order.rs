@@ -1,16 +1,17 @@
-//! The order of fused groups: a group that goes on over the rows of one before, and needs what that one
-//! computes, comes next, so that one launch may keep the rows of both ([`crate::schedule::alternatives::resident_segments`]).
+//! The order of fused groups: a group that goes over the rows of an earlier one, and needs what that computes, comes
+//! right after it, so that one launch may keep the rows of both
+//! ([`crate::schedule::alternatives::resident_segments`]).
 //!
 //! ```text
 //! maxima of a, maxima of b, sums of a, sums of b  ->  maxima of a, sums of a, maxima of b, sums of b
 //! ```
 
-/// Of how many groups the next one may need something.
+/// The number of previous groups of which the next one may go over the rows.
 const RECENT: usize = 8;
 
-/// Returns the order of groups, given the numbers of the groups that each of them needs, which are lower.
-/// The order stays but for groups that go on: `goes_on(a, b, is_next)` says whether b may come right
-/// after a, given whether it comes next in any case.
+/// Returns the order of groups, given the numbers of the groups that each of them needs, which are lower. Only groups
+/// that go over the rows of another one are moved: `goes_on(a, b, is_next)` says whether b may come right after a,
+/// given whether it comes next in any case.
 pub fn by_rows(needs: &[Vec<usize>], mut goes_on: impl FnMut(usize, usize, bool) -> bool) -> Vec<usize> {
     let (mut users, mut waits) = (vec![Vec::new(); needs.len()], vec![0; needs.len()]);
     for (i, needs) in needs.iter().enumerate() {

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! Each kind is compiled at 100, 300, 1000 .. repetitions, up to as many as have `--nodes` nodes of core IR, 100,000
-//! unless that is given, or until it would take more than `--seconds`. For each stage the table has the time of the largest size and the exponent between the last two sizes. Beside the time of all
-//! stages there is that of a compilation, and how much of it, and of C and PTX, each thousand of instructions takes
-//! that all variants of all kernels have together.
+//! unless that is given, or until it would take more than `--seconds`. For each stage the table has the time of the
+//! largest size and the exponent between the last two sizes. Beside the time of all stages there is that of a
+//! compilation, and how much of it, and of C and PTX, each thousand of instructions takes that all variants of all
+//! kernels have together.
 
 mod plot;
 

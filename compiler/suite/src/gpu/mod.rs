@@ -222,8 +222,8 @@ fn call_with(
     Ok(Called { results, record, entries: c.entries })
 }
 
-/// What calls with the same arguments have run so far: the runtime's choice often is a version that was wanted before,
-/// and a version whose conditions do not hold is that choice.
+/// What calls with the same arguments have run so far: the runtime's choice often is a version that was wanted
+/// before, and a version whose conditions do not hold is that choice.
 #[derive(Default)]
 pub struct Runs(Vec<(Layout, u32, Order, Vec<String>)>);
 

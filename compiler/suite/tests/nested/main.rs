@@ -1,4 +1,5 @@
-//! Nested operations: the interpreter's bits and records on a simulated GPU, in every layout and version, for lengths around the borders of tiles.
+//! Nested operations: the interpreter's bits and records on a simulated GPU, in every layout and version, for lengths
+//! around the borders of tiles.
 
 mod scratch;
 

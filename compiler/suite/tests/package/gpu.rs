@@ -73,7 +73,8 @@ fn with_machine_code(out: &Path, archs: &[&str]) -> Options {
     }
 }
 
-/// A C program that prints what a module holds: `levels`, `gpu`, then for each image its place, architecture, sizes, base and bytes.
+/// A C program that prints what a module holds: `levels`, `gpu`, then for each image its place, architecture, sizes,
+/// base and bytes.
 const LOOK: &str = r#"#include "tiny.h"
 #include <stdio.h>
 #include <string.h>

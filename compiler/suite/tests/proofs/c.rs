@@ -1,7 +1,9 @@
-//! The C of every operator and cast on every type means what the operator means: the expression that the backend prints is read back with the helpers of its prelude, by the rules of C
-//! for promotions and conversions (and `-fwrapv`).
+//! The C of every operator and cast on every type means what the operator means: the expression that the backend
+//! prints is read back with the helpers of its prelude, by the rules of C for promotions and conversions (and
+//! `-fwrapv`).
 //!
-//! What C leaves undefined is anything: a division by zero, and of the least integer by -1, a count that is not below the width, a float that is cast to an integer which cannot hold it.
+//! What C leaves undefined is anything: a division by zero, and of the least integer by -1, a count that is not below
+//! the width, a float that is cast to an integer which cannot hold it.
 
 use super::cases::{Case, cases};
 use super::claim::Claim;

@@ -1,4 +1,5 @@
-//! The encoding of the operators is the compiler's arithmetic: at corner values the solver has to find the results that `scalar::eval` gives.
+//! The encoding of the operators is the compiler's arithmetic: at corner values the solver has to find the results
+//! that `scalar::eval` gives.
 
 use super::claim::Claim;
 use super::smt::{Script, Value, literal};

@@ -1,4 +1,5 @@
-//! As much of C as the backend's expressions and its prelude are made of: macros that define functions, declarations, expressions.
+//! As much of C as the backend's expressions and its prelude are made of: macros that define functions, declarations,
+//! expressions.
 
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
-//! Divisions of integers are too much for bit-vectors of 16 bits and more. Where both sides of a claim divide, division is a function of which a script knows nothing but
-//! what is claimed here: by 0, 1 and -1 for all operands by the solver, and that 16 bits divide as 32 do by trying all.
+//! Divisions of integers are too much for bit-vectors of 16 bits and more. Where both sides of a claim divide,
+//! division is a function of which a script knows nothing but what is claimed here: by 0, 1 and -1 for all operands
+//! by the solver, and that 16 bits divide as 32 do by trying all.
 
 use super::claim::{Claim, How};
 use super::smt::{Script, Value, bits, literal};
@@ -92,7 +93,8 @@ pub fn claims() -> Vec<Claim> {
     out
 }
 
-/// The remainder is what the quotient leaves, and smaller than the divisor: so that of 16 bits is that of 32, as the quotients are equal.
+/// The remainder is what the quotient leaves, and smaller than the divisor: so that of 16 bits is that of 32, as the
+/// quotients are equal.
 fn remainder(ty: Ty) -> Claim {
     let wide = if ty.is_signed() { Ty::I32 } else { Ty::U32 };
     let mut s = Script::default();

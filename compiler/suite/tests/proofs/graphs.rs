@@ -1,4 +1,5 @@
-//! Core IR in SMT-LIB: as bit-vectors and floats, or its i64 as mathematical integers of which it is claimed that none leaves 64 bits.
+//! Core IR in SMT-LIB: as bit-vectors and floats, or its i64 as mathematical integers of which it is claimed that
+//! none leaves 64 bits.
 
 use super::smt::{Script, Value, literal};
 use arraygpu_compiler::core::{Graph, NodeId, Op};

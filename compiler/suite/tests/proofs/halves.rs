@@ -1,4 +1,5 @@
-//! What f16 and bf16 are computed by: casts to f32, the operation, casts back, and casts from wider types by rounding to odd (`passes/half.rs`).
+//! What f16 and bf16 are computed by: casts to f32, the operation, casts back, and casts from wider types by rounding
+//! to odd (`passes/half.rs`).
 
 use super::claim::Claim;
 use super::graphs::scalar;

@@ -1,7 +1,8 @@
-//! What the compiler claims of indices: that the reads which it makes of slices, reversals, margins and flat sequences are inside, and which elements they are; and what
-//! it decides away from edges.
+//! What the compiler claims of indices: that the reads which it makes of slices, reversals, margins and flat
+//! sequences are inside, and which elements they are; and what it decides away from edges.
 //!
-//! Lengths are at most 2^47, as bytes that a process can address; indices and bounds are any that pass the shape rules.
+//! Lengths are at most 2^47, as bytes that a process can address; indices and bounds are any that pass the shape
+//! rules.
 
 use super::claim::Claim;
 use super::graphs::Integers;

@@ -1,8 +1,9 @@
-//! Every rewrite of scalars and indices is proven right for all operands: by an SMT solver in bit-vectors and IEEE floats, or by trying all of them. What neither decides
-//! is listed with the evidence that it has.
+//! Every rewrite of scalars and indices is proven right for all operands: by an SMT solver in bit-vectors and IEEE
+//! floats, or by trying all of them. What neither decides is listed with the evidence that it has.
 //!
-//! The claims are made of what the compiler runs: its rules (`passes/rules`), the graphs and kernels that its passes make, the PTX that it prints, its C prelude. `smt` says in SMT-LIB what
-//! the operators mean. `cargo xtask prove` asks the solvers and writes `log.txt`; the tests here compare the log with the claims, so a rule that is new or
+//! The claims are made of what the compiler runs: its rules (`passes/rules`), the graphs and kernels that its passes
+//! make, the PTX that it prints, its C prelude. `smt` says in SMT-LIB what the operators mean. `cargo xtask prove`
+//! asks the solvers and writes `log.txt`; the tests here compare the log with the claims, so a rule that is new or
 //! another than it was has no proof until it was proven.
 
 mod applied;

@@ -1,6 +1,8 @@
-//! The scalar operators in SMT-LIB: bit-vectors and IEEE floats. `docs/semantics.md` section 2, a second time; that it is the compiler's is shown by `corners`.
+//! The scalar operators in SMT-LIB: bit-vectors and IEEE floats. `docs/semantics.md` section 2, a second time; that
+//! it is the compiler's is shown by `corners`.
 //!
-//! Floats are of the solver's sorts, whose equality is that of results: -0 is not +0, and there is one NaN (semantics 2.4). The bits of a NaN are any NaN's.
+//! Floats are of the solver's sorts, whose equality is that of results: -0 is not +0, and there is one NaN (semantics
+//! 2.4). The bits of a NaN are any NaN's.
 
 use arraygpu_compiler::core::rules::Format;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};

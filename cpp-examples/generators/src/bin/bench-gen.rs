@@ -1,5 +1,5 @@
-//! The package `kernels`: what the benchmarks time, on processors and on GPUs. `BENCH_PACKAGE` gives it another name, so that packages of
-//! two compilers can be timed in one process (`arraygpu-gpu-bench --package`).
+//! The package `kernels`: what the benchmarks time, on processors and on GPUs. `BENCH_PACKAGE` gives it another name,
+//! so that packages of two compilers can be timed in one process (`arraygpu-gpu-bench --package`).
 
 use arraygpu::prelude::*;
 use arraygpu_examples::*;

@@ -12,7 +12,7 @@ pub(super) fn counts(digits: &[Lit], count: usize, tiles: usize) -> Vec<Lit> {
     counts.into_iter().map(Lit::i32).collect()
 }
 
-/// Returns the elements in the order of their digits, given where those of each tile and digit begin.
+/// Returns the elements in the order of their digits, given where the elements of each tile and digit begin.
 pub(super) fn moved(src: &[Lit], (digits, tiles): (&[Lit], usize), begins: &[Lit]) -> Vec<Lit> {
     let mut next: Vec<i64> = begins.iter().map(|place| place.as_i64()).collect();
     let mut moved: Vec<Option<Lit>> = vec![None; src.len()];

@@ -1,10 +1,10 @@
-//! Elements of a vector in other places, which are all of its indices ([`crate::core::Op::Place`]).
+//! Elements of a vector that are stored at other places, which are all of its indices ([`crate::core::Op::Place`]).
 
 use crate::core::interp::values::Array;
 use crate::error::{Error, Result};
 use crate::scalar::Lit;
 
-/// Returns the elements where they go. Places that are not all indices are a fault of the pass that made them.
+/// Returns the elements at their places. If the places are not all indices, the pass that made them is wrong.
 pub(super) fn placed(name: &str, at: &Array, src: &Array) -> Result<Array> {
     let n = src.elements.len();
     let bad = |what: String| Err(Error::bug("E0304", format!("@{name}: a place of {n} elements: {what}")));
@@ -21,7 +21,7 @@ pub(super) fn placed(name: &str, at: &Array, src: &Array) -> Result<Array> {
             return bad(format!("two go to {place}"));
         }
     }
-    // no two go to one of n places, so that each place has one
+    // no two elements go to one of n places, so each place has one
     Ok(Array::vector(placed.into_iter().flatten().collect()))
 }
 

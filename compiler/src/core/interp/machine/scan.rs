@@ -3,7 +3,7 @@
 use super::{Env, Machine, Tuple};
 use crate::core::{Lambda, NodeId, ScanPart};
 
-/// The elements of a chunk, the chunks of a row, the rows of a tile, and the tiles of a group.
+/// The numbers of elements of a chunk, of chunks of a row, of rows of a tile, and of tiles of a group.
 const PARTS: [usize; 4] = [4, 32, 64, 32];
 /// The elements of a tile.
 const TILE: usize = PARTS[0] * PARTS[1] * PARTS[2];
@@ -11,11 +11,11 @@ const TILE: usize = PARTS[0] * PARTS[1] * PARTS[2];
 /// How values are joined, the lower one first.
 type Join<'j, V> = dyn FnMut(&mut Machine, V, V) -> V + 'j;
 
-/// Of elements, chunks and rows: the partial results of the chunk, row and tile that each belongs to.
+/// For elements, chunks and rows: the partial results of the chunk, row and tile to which each belongs.
 struct Inside<V>(Vec<Vec<V>>);
 
 impl<V: Clone> Inside<V> {
-    /// Returns the partial result of what stands before a part in the larger one, if it is not the first there.
+    /// Returns the partial result of what comes before a part in the larger one, if the part is not the first there.
     fn before(&self, level: usize, index: usize) -> Option<V> {
         let is_first = index.is_multiple_of(PARTS[level]);
         (!is_first).then(|| self.0[level][index - 1].clone())
@@ -41,7 +41,7 @@ impl Machine<'_> {
             ScanPart::Totals => self.totals_of_tiles(v, f),
             ScanPart::Before => {
                 let (init, count) = (self.tuple(init, env), v.len());
-                // the total of the last tile, which may be any value, is not joined
+                // the total of the last tile may be any value, and is not joined
                 let all_but_last = v.into_iter().take(count.saturating_sub(1)).collect();
                 self.before_tiles(all_but_last, count, init, f)
             }
@@ -52,7 +52,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the partial results of `v` behind an initial value.
+    /// Returns the partial results of `v` after an initial value.
     fn scanned<V: Clone>(&mut self, v: Vec<V>, init: V, join: &mut Join<V>) -> Vec<V> {
         let count = v.len().div_ceil(TILE);
         let (inside, totals) = self.tiles(v, join);
@@ -60,7 +60,7 @@ impl Machine<'_> {
         self.behind(&inside, &before, join)
     }
 
-    /// Returns the totals of the tiles of `v`; that of one that is not complete is any value.
+    /// Returns the totals of the tiles of `v`; that of a tile that is not complete may be any value.
     fn totals_of_tiles<V: Clone>(&mut self, v: Vec<V>, join: &mut Join<V>) -> Vec<V> {
         let (count, any) = (v.len().div_ceil(TILE), v.first().cloned());
         let mut totals = self.tiles(v, join).1;
@@ -68,13 +68,13 @@ impl Machine<'_> {
         totals
     }
 
-    /// Returns the partial results of `v`, each behind what stands before its tile.
+    /// Returns the partial results of `v`, each joined to what comes before its tile.
     fn scanned_behind<V: Clone>(&mut self, v: Vec<V>, before: &[V], join: &mut Join<V>) -> Vec<V> {
         let (inside, _) = self.tiles(v, join);
         self.behind(&inside, before, join)
     }
 
-    /// Returns what stands before each of so many tiles, given the totals of all or of all but the last one.
+    /// Returns what comes before each of `count` tiles, given the totals of all of them or of all but the last one.
     fn before_tiles<V: Clone>(
         &mut self,
         totals: Vec<V>,
@@ -98,7 +98,7 @@ impl Machine<'_> {
         (0..count).map(of_tile).collect()
     }
 
-    /// Returns what is known inside of tiles, and their totals.
+    /// Returns the partial results inside of tiles, and the tiles' totals.
     fn tiles<V: Clone>(&mut self, v: Vec<V>, join: &mut Join<V>) -> (Inside<V>, Vec<V>) {
         let (mut levels, mut values) = (Vec::new(), v);
         for size in &PARTS[..3] {
@@ -130,8 +130,8 @@ impl Machine<'_> {
         (inside, totals)
     }
 
-    /// Returns the partial results of at most `size` values, a power of two: of each half, and in the higher one
-    /// behind the last one of the lower.
+    /// Returns the partial results of at most `size` values, a power of two: those of the lower half, and those of
+    /// the higher half, each joined to the last one of the lower.
     fn halves<V: Clone>(&mut self, v: &[V], size: usize, join: &mut Join<V>) -> Vec<V> {
         let half = size / 2;
         if v.len() <= half {

@@ -1,4 +1,4 @@
-//! What who watches a call sees of it.
+//! What a caller who watches a call sees of it.
 
 use super::Machine;
 use crate::core::NodeId;

@@ -12,15 +12,15 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 /// The evaluation of one element.
 struct Element<'d> {
     demand: &'d mut Demand,
-    /// What was found so far; the elements of computed arrays are in `elements`.
+    /// What was found so far. The elements of computed arrays are in `elements`.
     needs: Needs,
     elements: Vec<(u32, f64)>,
     /// The loops around the present node, those of the element first.
     scope: Scope,
     /// The number of variables that belong to the element.
     of_element: usize,
-    /// Whether the present node belongs to the sum of a matrix product, whose tiles take no slow
-    /// path, so that an operand with an elementary function is stored in any case.
+    /// Whether the present node belongs to the sum of a matrix product. The product's tiles have no slow path, so
+    /// that an operand with an elementary function is stored in any case.
     in_product: bool,
 }
 
@@ -28,7 +28,7 @@ struct Element<'d> {
 struct Env<'o> {
     known: Found,
     walked: Visited,
-    /// Those of the function around this one.
+    /// The environment of the function around this one.
     outer: Option<&'o Env<'o>>,
 }
 
@@ -113,7 +113,7 @@ impl Demand {
 }
 
 impl Element<'_> {
-    /// Adds what the element of an array, whose function is `env`'s to see, needs.
+    /// Adds the elements that the element of an array needs. The function of the array sees the variables of `env`.
     fn of(&mut self, array: NodeId, index: &[NodeId], env: &mut Env<'_>) {
         let body = self.demand.body(array);
         self.needs.ready = self.needs.ready.max(body.ready);
@@ -163,10 +163,9 @@ impl Element<'_> {
         self.elements.push((element, repeated));
     }
 
-    /// Whether an array is stored so that it takes its records out of the loop around the read
-    /// (`core/kept_records.rs`). Reductions of rows and columns leave the records of their elements
-    /// themselves, but the tiles of a product or of a contraction have no place for them, nor has a loop
-    /// around another loop.
+    /// Whether an array is stored so that its records are taken out of the loop around the read
+    /// (`core/kept_records.rs`). Reductions of rows and columns leave the records of their elements themselves, but
+    /// the tiles of a product or of a contraction cannot leave them, nor can a loop around another loop.
     fn is_kept_apart(&mut self, array: NodeId, index: &[NodeId]) -> bool {
         let is_loop = |of: &(Var, Option<i64>)| of.1.is_none_or(|n| n > reuse::UNROLLED);
         if !self.scope[self.of_element..].iter().any(is_loop) {
@@ -177,8 +176,8 @@ impl Element<'_> {
         content.records && (content.loops || self.in_product || self.repeated(index) > 0.0)
     }
 
-    /// Returns how often an element at this index is computed again, because the loops around the
-    /// read have more indices. A loop on whose index the element does not depend comes after it.
+    /// Returns how often an element at this index is computed again, because the loops around the read have more
+    /// indices. A loop after all those on whose indices the element depends does not count.
     fn repeated(&self, index: &[NodeId]) -> f64 {
         let symbols = &self.demand.symbols;
         let depends = |v: &Var| index.iter().any(|i| symbols.node(*i).free.contains(v));
@@ -187,7 +186,7 @@ impl Element<'_> {
         let more = loops.len().saturating_sub(index.len());
         let mut lacks = 0.0;
         if more > 0 {
-            // the loops with the fewest iterations are those that the element lacks
+            // the loops with the fewest iterations are taken for those that the element lacks
             let mut times: Vec<Option<i64>> = loops.iter().map(|of| of.1).collect();
             times.sort_by_key(|n| n.unwrap_or(i64::MAX));
             lacks = reuse::repeated(times.into_iter().take(more));
@@ -217,7 +216,7 @@ impl Element<'_> {
             match &op {
                 Op::At(x, index) | Op::Elem(x, index) => {
                     let symbols: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
-                    // a loop over total reads is what no strategy serves
+                    // no strategy serves a loop over total reads
                     let is_total = matches!(op, Op::At(..)) && self.demand.g.is_closed(*x);
                     let may_loop = is_total && !self.demand.is_leaf(*x);
                     self.demand.needs_contents |= may_loop;
@@ -263,7 +262,7 @@ impl Element<'_> {
     fn nested(&mut self, arrays: &[NodeId], env: &mut Env<'_>) {
         let outer = self.scope.len();
         let rank = arrays.iter().map(|x| self.demand.rank(*x)).max().unwrap_or(0);
-        // the variables of the loops around this one are taken
+        // the variables of the loops around this one are in use
         let (mut index, mut number) = (Vec::with_capacity(rank), OF_ELEMENT);
         while index.len() < rank {
             let next = self.demand.index(number);
@@ -285,7 +284,7 @@ impl Element<'_> {
         self.scope.truncate(outer);
     }
 
-    /// Returns the array that a view is taken of, and the indices there.
+    /// Returns the array of which a view is taken, and the indices in it.
     fn source(&mut self, view: NodeId, index: &[NodeId], env: &mut Env<'_>) -> Option<(NodeId, Index)> {
         let mut index = Index::from(index);
         let src = match *self.demand.g.op(view) {
@@ -343,7 +342,7 @@ impl Element<'_> {
         }
         match self.source(array, index, env) {
             Some((src, index)) => self.value(src, &index, env),
-            // an element that is known to nobody else
+            // a new symbol, because nothing else is known to equal this element
             None => self.demand.symbols.fresh_var(self.demand.g.ty(array).elem).1,
         }
     }

@@ -1,4 +1,4 @@
-//! What was found out about elements and places.
+//! What was found about elements and places.
 
 use super::super::reuse;
 use super::places::{Index, Needs, OfArray};
@@ -11,7 +11,7 @@ impl Demand {
         &self.needed[self.needs_of(number).elements()]
     }
 
-    /// Returns what an element needs, or nothing if that is not known.
+    /// Returns what an element needs; if that is not known, a value that says so.
     pub(super) fn needs_of(&self, number: u32) -> Needs {
         let needs = self.needs[number as usize];
         if needs.round == self.round { needs } else { Needs::default() }
@@ -26,7 +26,7 @@ impl Demand {
         places.of(of).map(|number| &self.elements[number as usize].1)
     }
 
-    /// Returns the arrays of places that were just found, each with the arrays whose elements its own need.
+    /// Returns the arrays of places that were just found, each with the arrays whose elements its own elements need.
     pub fn reads<'p>(&'p self, places: &'p Places) -> impl Iterator<Item = (NodeId, NodeId)> + 'p {
         places.numbers.iter().flat_map(move |number| {
             let reader = self.elements[*number as usize].0;
@@ -34,8 +34,7 @@ impl Demand {
         })
     }
 
-    /// Returns how often an element of an array is computed for one of the context with these
-    /// places.
+    /// Returns how often an element of an array is computed for one element of the context with these places.
     pub fn reuse_of(&self, array: NodeId, places: &Places) -> f64 {
         let of = places.by_array.get(&array);
         let forms = &mut self.forms.borrow_mut();

@@ -21,7 +21,7 @@ impl From<&[NodeId]> for Index {
 }
 
 impl Index {
-    /// Returns the indices with another one at an axis, before those that follow.
+    /// Returns the indices with another one inserted at an axis.
     pub(super) fn with(mut self, axis: usize, index: NodeId) -> Index {
         self.of.copy_within(axis..self.rank, axis + 1);
         self.of[axis] = index;
@@ -33,7 +33,7 @@ impl Index {
     pub(super) fn without(mut self, axis: usize) -> Index {
         self.of.copy_within(axis + 1..self.rank, axis);
         self.rank -= 1;
-        // equal indices are equal in all of their places
+        // unused entries are 0, so that equal indices compare equal
         self.of[self.rank] = NodeId(0);
         self
     }
@@ -62,14 +62,14 @@ pub type Scope = Vec<(Var, Option<i64>)>;
 /// What an element needs.
 #[derive(Clone, Copy, Default)]
 pub struct Needs {
-    /// The round in which it was found; 0 if it is not known.
+    /// The round in which this was found; 0 if it is not known.
     pub round: u32,
     /// Where the elements of computed arrays begin and end in the list of these.
     pub first: u32,
     pub end: u32,
     /// The number of elements of stored arrays.
     pub loads: u32,
-    /// The number of launches that must come before: those that compute what is read.
+    /// The number of launches that must come before, which compute what is read.
     pub ready: u32,
 }
 
@@ -83,7 +83,7 @@ impl Needs {
 /// The elements of one array that are needed.
 #[derive(Clone, Copy, Default)]
 pub struct OfArray {
-    /// How many they are.
+    /// The number of these elements.
     pub count: u32,
     /// The positions of the first and the last one in [`Places::numbers`].
     first: u32,
@@ -96,9 +96,9 @@ pub struct OfArray {
 #[derive(Clone, Default)]
 pub struct Places {
     pub(super) by_array: IndexMap<NodeId, OfArray, FxBuildHasher>,
-    /// The numbers of the elements, which are theirs until an array is stored.
+    /// The numbers of the elements, which are valid until an array is stored.
     pub(super) numbers: Vec<u32>,
-    /// For each of them the position of the next one of the same array.
+    /// For each of them, the position of the next one of the same array.
     next: Vec<u32>,
     /// The number of elements of stored arrays.
     pub(super) loads: usize,
@@ -140,7 +140,7 @@ impl Places {
         all.map(|at| self.numbers[at as usize])
     }
 
-    /// Adds an element, or another read of one that is among these already.
+    /// Adds an element, or another read of an element that has been added.
     pub(super) fn insert(&mut self, number: u32, array: NodeId, repeated: f64, is_new: bool) {
         let of = self.by_array.entry(array).or_default();
         of.repeated = of.repeated.max(repeated);

@@ -1,4 +1,4 @@
-//! The work of an element: operations and loads of all that is computed for it.
+//! The work of an element: the operations and loads of everything that is computed for it.
 
 use super::super::reuse;
 use super::places::{OfArray, Place};
@@ -15,7 +15,7 @@ impl Demand {
         self.cost_at(place)
     }
 
-    /// Does the same for an array of these places. What its elements need is known already, while its
+    /// Does the same for an array with these places. What its elements at these need is known already, whereas an
     /// element at other indices would have to be evaluated.
     pub fn cost_within(&mut self, array: NodeId, places: &Places) -> f64 {
         if let Some(known) = self.costs.get(&array) {
@@ -33,8 +33,7 @@ impl Demand {
         cost
     }
 
-    /// Returns the number of operations and loads of one element of each of these arrays, as if
-    /// `stored` were stored.
+    /// Returns the number of operations and loads of one element of each of these arrays, if `stored` is stored.
     pub fn cost_until(&mut self, roots: &[NodeId], stored: Option<NodeId>) -> f64 {
         let roots: Vec<Place> = roots.iter().map(|root| self.own_place(*root)).collect();
         let places = self.places_from(&roots, stored);
@@ -52,8 +51,8 @@ impl Demand {
         cost
     }
 
-    /// Returns whether the elements that one of `root` needs, which are `places`, take more work than the law of work
-    /// allows.
+    /// Returns whether the elements that one element of `root` needs, which are `places`, take more work than the law
+    /// of work allows.
     pub fn is_too_much(&mut self, root: NodeId, places: &Places) -> bool {
         let several = places.by_array.values().filter(|of| of.count > 1);
         let most_again = |of: &OfArray| {
@@ -70,8 +69,8 @@ impl Demand {
         cost > most * self.cost_once(places)
     }
 
-    /// Returns the number of operations and loads of an element of each array that one of the root
-    /// needs, which are `places`, just found, each once, as if all of them were stored.
+    /// Returns the number of operations and loads of an element of each array that one element of the root needs, if
+    /// all of these arrays were stored. They are `places`, which were just found.
     fn cost_once(&self, places: &Places) -> f64 {
         let mut cost = 0.0;
         for (x, of) in &places.by_array {

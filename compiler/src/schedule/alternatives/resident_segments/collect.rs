@@ -1,4 +1,4 @@
-//! What a launch computes of a row where it keeps the rows of a chain of groups, collected group by group.
+//! What a launch that keeps the rows of a chain of groups computes of a row, collected group by group.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
@@ -14,7 +14,7 @@ use crate::schedule::facts::{needed_reductions, segments, work};
 use crate::schedule::groups::{FusedGroup, Item};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The chain, and what its groups so far need. A row stands for a column, too.
+/// The chain, and what its groups so far need. "Row" stands for columns, too.
 pub(super) struct Collected<'a> {
     along: Along,
     chain: &'a [FusedGroup],
@@ -34,10 +34,10 @@ pub(super) struct Collected<'a> {
     cost: u32,
     /// The reads of values that earlier groups compute of the row.
     known: HashSet<NodeId>,
-    /// The arrays of elements that earlier groups compute, each with the same without reads of such arrays.
+    /// The arrays of elements that earlier groups compute, and for each a form that reads none of these arrays.
     written: HashMap<NodeId, NodeId>,
     accesses: Accesses,
-    /// The arrays that are read at the own element, and whether two groups read one of them.
+    /// The arrays that are read at the element's own index, and whether two groups read one of them.
     read: HashSet<NodeId>,
     shares: bool,
     /// The stage that may leave error records.
@@ -45,8 +45,8 @@ pub(super) struct Collected<'a> {
 }
 
 impl<'a> Collected<'a> {
-    /// Begins for a chain whose rows have that index space, some `items` of which are stored, and some `needed` by
-    /// other launches.
+    /// Begins for a chain whose rows have that index space. Some `items` of it are stored, and other launches need
+    /// some (`needed`).
     pub fn new(
         l: &mut LaunchContext,
         along: Along,
@@ -88,7 +88,7 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Adds a group. `None`: it cannot be in the launch.
+    /// Adds a group. Returns `None` if it cannot be in the launch.
     pub fn group(&mut self, l: &mut LaunchContext, fused: &FusedGroup) -> Option<()> {
         let is_of_rows = fused.domain == self.domain;
         let nodes: Vec<NodeId> =
@@ -97,7 +97,7 @@ impl<'a> Collected<'a> {
         let at = if is_of_rows { &self.outer } else { &self.index };
         let bodies: Vec<NodeId> = own.iter().map(|n| opened(&mut l.g, *n, at)).collect();
         l.read_again(self.along, &bodies, &self.outer, &self.written)?;
-        // an element that an earlier group computes is kept
+        // an element that an earlier group computes is kept in a register
         let of_element = work::of_element(&mut l.g, fused, &own);
         let roots = if is_of_rows {
             self.cost = self.cost.saturating_add(of_element);
@@ -108,7 +108,7 @@ impl<'a> Collected<'a> {
         };
         if l.leaves_records(&roots) {
             let stage = if is_of_rows { self.stages.len() - 1 } else { usize::MAX };
-            // records of two groups have no order in one launch
+            // records of two groups would have no order in one launch
             if self.recording.replace(stage).is_some() {
                 return None;
             }
@@ -116,8 +116,8 @@ impl<'a> Collected<'a> {
         self.reads(l, roots)
     }
 
-    /// Adds the stage of a group of values of the row, `own`, or `nodes` without reads of what the chain stores.
-    /// Returns what its elements need.
+    /// Adds the stage of a group that computes values of the row: `own`, or `nodes` without reads of what the chain
+    /// stores. Returns what its elements need.
     fn values_of_rows(
         &mut self,
         l: &mut LaunchContext,
@@ -127,7 +127,7 @@ impl<'a> Collected<'a> {
     ) -> Option<Vec<NodeId>> {
         let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut l.g, *n, &self.outer)).collect();
         let reductions = segments::nested(l, &bodies).unwrap_or_default();
-        // lanes compute a reduction, with its records, whatever the conditions are
+        // lanes compute a reduction, and leave its records, whatever the conditions are
         if !needed_reductions::are_always_needed(l, &bodies, &reductions) {
             return None;
         }
@@ -141,8 +141,8 @@ impl<'a> Collected<'a> {
         Some(bodies.into_iter().chain(of_reductions).collect())
     }
 
-    /// Adds a group of elements of the row, which are stored if they are results or other launches need them.
-    /// Returns what they are.
+    /// Adds a group of elements of the row, which are stored if they are results or other launches need them. Returns
+    /// the nodes of these elements.
     fn elements(
         &mut self,
         l: &mut LaunchContext,
@@ -162,7 +162,7 @@ impl<'a> Collected<'a> {
             if it.result.is_some() || self.needed.contains(&it.node) {
                 self.stores.push(RowArray { computed: *node, item: it.clone() });
             } else {
-                // the memory is there for CPUs, whether or not code for them is wanted
+                // CPUs need the memory; it is there whether or not code for them is wanted
                 l.output(it);
             }
         }
@@ -172,7 +172,8 @@ impl<'a> Collected<'a> {
         Some(bodies)
     }
 
-    /// Notes which arrays a group reads. `None`: it reads a value of another row of the chain, which is not known.
+    /// Notes which arrays a group reads. Returns `None` if it reads a value of another row of the chain, which is not
+    /// known.
     fn reads(&mut self, l: &LaunchContext, roots: Vec<NodeId>) -> Option<()> {
         let is_of_chain = |x: NodeId| self.chain.iter().flat_map(|f| &f.items).any(|it| it.node == x);
         let mut of_group = HashSet::default();
@@ -190,7 +191,7 @@ impl<'a> Collected<'a> {
         Some(())
     }
 
-    /// Sets the launch's cost and accesses, and returns what it keeps, and whether an array is read fewer times.
+    /// Sets the launch's cost and accesses. Returns what it keeps, and whether it reads an array fewer times.
     pub fn finish(mut self, l: &mut LaunchContext) -> Option<(ResidentSegments, bool)> {
         if !self.stores.is_empty() {
             self.stages.push(Stage::Store { arrays: self.stores });
@@ -202,7 +203,7 @@ impl<'a> Collected<'a> {
         l.facts.grain = if self.along.has_strips() { resident_columns::STRIP } else { 1 };
         l.facts.accesses = self.accesses;
         let length = self.length?;
-        // a thread has elements of several columns, whose records have another order
+        // if a thread has elements of several columns, their records have another order
         if self.along.has_strips() && self.recording.is_some() {
             return None;
         }
@@ -213,8 +214,8 @@ impl<'a> Collected<'a> {
     }
 }
 
-/// Returns an array that reads none of the arrays that the chain stores before, whose elements it
-/// computes instead. `written` are these arrays, and for each the same without such reads.
+/// Returns a form of an array that does not read the arrays which the chain stores before, but computes their
+/// elements. `written` are these arrays, with such a form of each.
 pub fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
     let (extents, lambda) = match g.op(array).clone() {
         Op::Generate(extents, lambda) if !written.is_empty() => (extents, lambda),
@@ -236,8 +237,8 @@ pub fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId
     g.add(Op::Generate(extents, lambda))
 }
 
-/// Returns the values of the row `outer` of the items of a group, whose arrays are `nodes`. Those of the
-/// items `stored` are stored.
+/// Returns the values, at the row `outer`, of the items of a group, whose arrays are `nodes`. The items in `stored`
+/// are stored.
 fn values(
     g: &mut Graph,
     fused: &FusedGroup,

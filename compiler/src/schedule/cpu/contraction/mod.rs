@@ -9,11 +9,11 @@
 //!                               pushed on a pile, as a binary counter counts
 //! ```
 //!
-//! All loops over j vectorise, whatever is contiguous in memory: the packed values are neighbours. A part of a tile
-//! and the parts of several tiles go through one counter, because 16 parts are a tile, and up to 128 tiles are
-//! neighbouring columns of the next level. Absent columns have the operator's identity. Chosen for matrices of some
-//! rows and columns; longer inner indices than the pile has levels for, for which the tree costs little, are left
-//! to the strategy that the group has otherwise.
+//! All loops over j vectorise, whatever is contiguous in memory, because the packed values are neighbours. The parts
+//! of a tile and those of several tiles go through the same pairwise accumulator, because 16 parts are a tile, and up
+//! to 128 tiles are neighbouring columns of the next level. Absent columns have the operator's identity. Chosen for
+//! matrices of some rows and columns. If there are more inner indices than the pile has levels for, the tree costs
+//! little, and the group runs the strategy that it would have otherwise.
 
 use super::product::block_tiles::{BlockTile, SIZE, block_tiles};
 use super::product::pack::Columns;
@@ -31,12 +31,13 @@ use crate::schedule::groups::FusedGroup;
 
 mod part;
 
-/// The columns of a tree's tile in a part, and the rows of a tile.
+/// The number of columns of a tile of the tree in a part.
 const PART: i64 = 8;
 const TILE_ROWS: i64 = TILE / COLUMNS;
-/// The number of levels of the pile: one more than the parts of the longest sequence have bits.
+/// The number of levels of the pile: one more than the number of parts of the longest sequence has bits.
 const LEVELS: i64 = 7;
-/// The longest sequence: four tiles. The pile of a longer one would not stay in the second-level cache.
+/// The maximum number of inner indices: four tiles. The pile of a longer sequence would not stay in the second-level
+/// cache.
 const LONGEST: i64 = TILE << 2;
 const _: () = assert!((LONGEST / (PART * TILE_ROWS)) >> (LEVELS - 1) == 1);
 
@@ -81,13 +82,14 @@ struct Square<'a> {
     tile: BlockTile,
     /// The number of inner indices.
     count: Expr,
-    /// The results of 2^level parts, 64 x 64 for each level, and those of all parts.
+    /// For each level, 64 x 64 results of 2^level parts, and finally those of all parts.
     pile: Mem,
     totals: Mem,
-    /// The columns of a part of four rows, 64 for each, and what they join to.
+    /// The columns of a part for four rows, 64 values each, and the results of joining them.
     chains: Mem,
     top: Mem,
-    /// The packed values of the columns' side, 64 per inner index, those of a row of the tile one after another.
+    /// The packed values of the columns' side: 64 for each inner index, and the inner indices of a row of the tile
+    /// one after another.
     packed: Vec<Mem>,
 }
 
@@ -141,7 +143,7 @@ impl Square<'_> {
         self.total(l, &parts, out)
     }
 
-    /// Emits the join of what is on the pile, the number of whose parts says which levels are there.
+    /// Emits the join of what is on the pile. The number of parts says which levels are filled.
     fn total(&self, l: &mut Lower, parts: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let [level, have] = ["level", "have"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();

@@ -1,4 +1,4 @@
-//! A part of a tile: packing, the chains of its columns, and their join.
+//! A part of a tile: the packing of its values, the chains of multiply-adds of its columns, and the join of these.
 
 use super::*;
 
@@ -19,7 +19,7 @@ impl Square<'_> {
         Ok(())
     }
 
-    /// Emits the part for some rows from `row` on, and puts it on the pile.
+    /// Emits the part for some rows from `row` on, and pushes the results to the pile.
     pub(super) fn rows(
         &self,
         l: &mut Lower,
@@ -41,7 +41,7 @@ impl Square<'_> {
         self.push(l, part, (row, count), out)
     }
 
-    /// Emits the chains of the part's columns for some rows, and their join.
+    /// Emits the chains of the part's columns for some rows, and joins them.
     fn chains(
         &self,
         l: &mut Lower,
@@ -93,7 +93,7 @@ impl Square<'_> {
         Ok(values.remove(0))
     }
 
-    /// Emits a loop over the columns j that goes through some packed inner indices for some rows.
+    /// Emits a loop over the columns j, in which some rows go through some packed inner indices.
     fn steps(
         &self,
         l: &mut Lower,
@@ -114,7 +114,7 @@ impl Square<'_> {
         let (mut body, mut steps_of, mut rows_of) = (Vec::new(), Vec::new(), Vec::new());
         for at in places {
             let (_, k) = l.launch.g.fresh_var(Ty::I64);
-            // a place is a row of the tile times 8, and a column of the part
+            // a place is 8 times the row of the tile, plus the column of the part
             let shift = Expr::int(PART.trailing_zeros().into());
             let of_row = Expr::binary(BinaryOp::Shr, at.clone(), shift).times(Expr::int(COLUMNS));
             let of_column = Expr::binary(BinaryOp::And, at.clone(), Expr::int(PART - 1));
@@ -171,15 +171,15 @@ impl Square<'_> {
             }
             body.push(Stmt::Store(self.chains, at, value));
         }
-        // the loop takes all 64 columns, unless it reads values of each column that exist only in the matrix
+        // the loop takes all 64 columns, unless it reads values that only columns of the matrix have
         let whole = self.p.sides[1].invariants.is_empty();
         let end = if whole { Expr::int(SIZE) } else { self.tile.counts[1].clone() };
         out.push(Stmt::For(c, Expr::int(0), end, body));
         Ok(())
     }
 
-    /// Emits the push of a part's values for some rows: they join the levels of the pile that the parts before have
-    /// filled, from the lowest on, like a carry.
+    /// Emits the push of a part's values for some rows: as long as lower levels of the pile are filled, the values
+    /// are joined with these, like a carry, and then stored at the first free level.
     fn push(
         &self,
         l: &mut Lower,
@@ -212,7 +212,7 @@ impl Square<'_> {
 
 /// What a loop over the columns j does with packed inner indices, given by their places in the buffer.
 enum Steps {
-    /// Each is a column of its own; all of them join.
+    /// Each of them begins a column, and the columns are joined.
     First(Vec<Expr>),
     /// They continue the chain that begins there in the buffer of chains.
     Next(Vec<Expr>, Expr),

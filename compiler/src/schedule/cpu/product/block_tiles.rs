@@ -11,7 +11,7 @@ use crate::schedule::groups::FusedGroup;
 /// Number of rows, and of columns, of a block tile.
 pub const SIZE: i64 = 64;
 
-/// A block tile: the first row and column, and the numbers of rows and columns in the matrix.
+/// A block tile: its first row and column, and how many rows and columns of it are in the matrix.
 pub struct BlockTile {
     /// The number of the plane, in a batch of products.
     pub plane: Option<Expr>,
@@ -60,7 +60,7 @@ pub fn block_tiles(l: &mut Lower, fused: &FusedGroup, work: &mut Work) -> Result
 }
 
 impl BlockTile {
-    /// Returns the value of the variable of the plane.
+    /// Returns the plane's variable with its value, if the product has planes.
     pub fn known(&self, p: &Product) -> Vec<(NodeId, Expr)> {
         p.plane.into_iter().zip(self.plane.clone()).collect()
     }

@@ -1,12 +1,11 @@
 //! Matrix product on a CPU: block tiles of 64 x 64 results, with vectorised loops over the columns
 //! of a tile.
 //!
-//! The columns' values of 128 inner (k) indices are packed into a contiguous buffer, once for the
-//! 64 rows of a block tile (`pack.rs`). Then four rows walk four inner indices at a time: each vector of
-//! results is loaded and stored once for four indices, and each vector of packed values serves four
-//! rows. The launch counts units of work in results in row-major order; a range of units is mapped
-//! to the same fraction of the block tiles, of all planes of a batch. A matrix with few columns is computed element by
-//! element, because such short loops do not vectorise.
+//! The columns' values of 128 inner (k) indices are packed into a contiguous buffer, once for the 64 rows of a block
+//! tile (`pack.rs`). Then four rows go through four inner indices at a time: each vector of results is loaded and
+//! stored once for four indices, and each vector of packed values serves four rows. The launch counts units of work
+//! in results in row-major order; a range of units is mapped to the same fraction of the block tiles, of all planes
+//! of a batch. A matrix with few columns is computed element by element, because such short loops do not vectorise.
 
 pub(super) mod block_tiles;
 pub(super) mod pack;
@@ -28,13 +27,13 @@ use store::store;
 /// Number of inner (k) indices that are packed at once. A panel of 512 inner indices consists of
 /// four such parts.
 const DEPTH: i64 = 128;
-/// Number of rows, and of inner indices, that are unrolled.
+/// The number of rows, and of inner indices, that are unrolled.
 pub(super) const ROWS: i64 = 4;
 pub(super) const STEPS: i64 = 4;
-/// Least number of columns for which block tiles are used.
+/// The minimum number of columns for which block tiles are used.
 pub(super) const LEAST: i64 = 8;
 
-/// Emits the variant for contiguous arrays, or for any strides. No output is an input then, because the tiles
+/// Emits the variant for contiguous arrays, or for any strides. In both no output may be an input, because the tiles
 /// of a product are read several times.
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec<Stmt>> {
     let elements = map::main(l, fused, l.k.strided)?;
@@ -57,8 +56,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec
 struct Square<'a> {
     p: &'a Product,
     tile: BlockTile,
-    /// The results of the block tile, 64 per row: the running sums (chains of multiply-adds), and
-    /// the sums of the panels that are complete.
+    /// The results of the block tile, 64 for each row: the running sums (chains of multiply-adds), and the sums of
+    /// the panels that are complete.
     chains: Mem,
     sums: Option<Mem>,
     /// The packed values of the columns' side, 64 per inner index.
@@ -94,7 +93,7 @@ impl Square<'_> {
         self.rows(l, &Expr::Reg(r), 1, &base, &depth, &mut rows)?;
         body.push(Stmt::Seq(r, groups.times(Expr::int(ROWS)), self.tile.counts[0].clone(), rows));
         if let Some(sums) = self.sums {
-            // at the end of a panel, its sum is added and a new one begins
+            // at the end of a panel its sum is added, and a new one begins
             let mut end = Vec::new();
             self.each_result(l, &mut end, &|at| {
                 let sum = Expr::load(sums, at.clone()).plus(Expr::load(self.chains, at.clone()));
@@ -145,8 +144,7 @@ impl Square<'_> {
         Ok(())
     }
 
-    /// Emits the steps of `rows` rows by `steps` inner indices, unrolled, as a loop over the
-    /// columns.
+    /// Emits the steps of `rows` rows through `steps` inner indices, unrolled, in a loop over the columns.
     fn steps(
         &self,
         l: &mut Lower,
@@ -204,8 +202,7 @@ impl Square<'_> {
             }
             body.push(Stmt::Store(self.chains, at, value));
         }
-        // the loop takes all 64 columns, unless it reads values of each column that exist only in
-        // the matrix
+        // the loop takes all 64 columns, unless it reads values that only columns of the matrix have
         let whole = self.p.sides[1].invariants.is_empty();
         let end = if whole { Expr::int(SIZE) } else { self.tile.counts[1].clone() };
         out.push(Stmt::For(c, Expr::int(0), end, body));

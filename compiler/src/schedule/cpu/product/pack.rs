@@ -1,10 +1,9 @@
-//! Packing: the values of the columns of a block tile and 128 inner indices, in a buffer in which the columns are
-//! neighbours. Rows are read where they lie: a value of theirs serves 64 columns (packing them, too, was measured as
-//! a third slower).
+//! Packing: the values of the columns of a block tile at 128 inner indices are copied to a buffer in which the
+//! columns are neighbours. The rows' values are read where they lie: each of them serves 64 columns (packing them,
+//! too, was measured to be a third slower).
 //!
-//! The innermost loop walks through what is contiguous in memory. Of arrays with any strides the call decides what
-//! that is: there is a loop for either direction, because values that lie a power of two apart share few sets of a
-//! cache.
+//! The innermost loop walks through what is contiguous in memory. For arrays with any strides that is decided at the
+//! call, by one loop for either direction, because values whose distance is a power of two share few sets of a cache.
 
 use super::block_tiles::{BlockTile, SIZE};
 use crate::core::{NodeId, Op};
@@ -40,7 +39,7 @@ impl Columns<'_> {
         }
     }
 
-    /// The same with the innermost loop along the inner index, or along the columns.
+    /// Does the same with the innermost loop along the inner index, or along the columns.
     fn pack_along(
         &self,
         l: &mut Lower,
@@ -73,7 +72,7 @@ impl Columns<'_> {
         Ok(vec![Stmt::Seq(outer, Expr::int(0), outer_count.clone(), inner)])
     }
 
-    /// Returns a loop that fills so many rows of the buffer with 0 past the edge of the matrix.
+    /// Returns a loop that fills the columns past the edge of the matrix with 0 in this many rows of the buffer.
     pub fn fill(&self, l: &mut Lower, rows: Expr) -> Stmt {
         let [row, z] = ["kk", "z"].map(|name| l.k.reg(name, Ty::I64));
         let at = Expr::Reg(row).times(Expr::int(SIZE)).plus(Expr::Reg(z));
@@ -85,7 +84,7 @@ impl Columns<'_> {
 }
 
 /// Returns the condition that neighbouring inner indices of the columns' values are nearer in memory than
-/// neighbouring columns. Returns `None` if the code knows.
+/// neighbouring columns. Returns `None` if it is known when the code is written.
 fn is_along_k(l: &mut Lower, p: &Product) -> Option<Expr> {
     if !l.k.strided {
         return None;

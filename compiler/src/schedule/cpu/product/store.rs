@@ -20,17 +20,17 @@ pub struct Element {
 }
 
 impl Element {
-    /// Returns what the element has in place of a template.
+    /// Returns the element's node for a template: a node of the element at the product's variables.
     pub fn node(&self, l: &mut Lower, template: NodeId) -> NodeId {
         self.env.of(&mut l.launch.g, template)
     }
 }
 
-/// Returns the result of the operation for an element, whose position in the block tile's buffers is given.
+/// Returns the result of the operation for an element, given its position in the block tile's buffers.
 pub type ResultOf<'a> = dyn FnMut(&mut Lower, &Element, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
 
-/// Emits the elements that follow from the results of a block tile, and their stores. An output may be an input
-/// that is read at the same index: an element is computed before any of its values is stored.
+/// Emits the elements that follow from the results of a block tile, and their stores. An output may be an input that
+/// is read at the same index: an element is computed before any of its values is stored.
 pub fn store(
     l: &mut Lower,
     fused: &FusedGroup,

@@ -1,5 +1,5 @@
-//! What stands before a part, from the totals of the parts before it: those of aligned blocks are kept that
-//! the part's number has bits for, as in a binary counter.
+//! What stands before a part, from the totals of the parts before it. As in a binary counter, the totals of aligned
+//! blocks of parts are kept, one for each bit of the part's number.
 
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -8,7 +8,7 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::scan_operator::Operator;
 use crate::schedule::facts::scans::Scan;
 
-/// The totals of the aligned blocks of parts before a part of a larger one, by its number's bits.
+/// The totals of the aligned blocks of parts that come before a part, one for each bit of its number.
 pub(super) struct Counter {
     blocks: Vec<Mem>,
     types: Vec<Ty>,
@@ -16,7 +16,7 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// Begins with nothing, for so many parts.
+    /// Makes an empty counter for up to `parts` parts.
     pub(super) fn new(l: &mut Lower, scan: &Scan, parts: i64, out: &mut Vec<Stmt>) -> Counter {
         let bits = i64::from(parts.ilog2());
         let local = |ty: &Ty| l.k.local("blocks", *ty, bits as u32 + 1, out);
@@ -28,7 +28,7 @@ impl Counter {
         Counter { blocks, types: scan.types.clone(), bits }
     }
 
-    /// Writes what the parts before the one of this number join to: whether there are some, and the value.
+    /// Writes the join of all parts before the part of this number. Returns whether there are some, and the value.
     pub(super) fn before(
         &self,
         l: &mut Lower,

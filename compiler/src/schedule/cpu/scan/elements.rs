@@ -1,4 +1,5 @@
-//! The stores of a block's elements: of their partial results, or of what is stored in other places for these.
+//! The stores of a block's elements: either of their partial results, or of the values that items store at other
+//! places for them.
 
 use super::counter::{get, set};
 use super::{Block, CHUNKS, OF_BLOCK, ROWS, Tile, rem, store, transposed};
@@ -32,7 +33,7 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Writes the stores of an element's partial results, or of what they are stored for.
+    /// Writes the stores of an element's partial results, or of the values that items store for it.
     fn store_element(
         &self,
         l: &mut Lower,

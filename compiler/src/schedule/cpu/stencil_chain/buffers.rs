@@ -4,23 +4,23 @@ use crate::core::NodeId;
 use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::{ChainStage, StencilChain};
 
-/// The bytes of all buffers, which shall stay in the first cache of a core.
+/// The maximum bytes of all buffers, so that they stay in the first-level cache of a core.
 const BYTES: i64 = 24 << 10;
-/// The most bytes that they may have where a stage reads many rows: then they are in the second cache.
+/// The maximum bytes if a stage reads many rows: then the buffers are in the second-level cache.
 const MAX_BYTES: i64 = 128 << 10;
 
-/// The bounds of the width of a strip, in columns. The buffers fit into the cache if the strip is narrow; but
-/// neighbouring strips both compute the halo between them, which costs most where strips are narrow.
+/// The bounds of the width of a strip, in columns. The narrower the strip, the better the buffers fit into the cache;
+/// but neighbouring strips both compute the halo between them, which costs most where strips are narrow.
 const COLUMNS: std::ops::RangeInclusive<i64> = 256..=2048;
-/// The columns of a strip are a multiple of this, so that strips begin where a vector begins.
+/// The number of columns of a strip is a multiple of this, so that strips begin where a vector begins.
 const MULTIPLE: i64 = 64;
 
 /// What one stage computes for a row and a strip of columns of the last stage.
 #[derive(Clone)]
 pub struct StageRows {
-    /// The first and the last row, from the row of the last stage.
+    /// The first and the last row, counted from the row of the last stage.
     pub rows: (i64, i64),
-    /// The first column, from the first one of the strip, and the last one from the last one.
+    /// The first column, counted from the first one of the strip, and the last column, counted from the last one.
     pub columns: (i64, i64),
     /// The number of rows that its buffers hold.
     pub held: i64,
@@ -36,9 +36,9 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Returns the buffers of a chain, if they fit.
+    /// Returns the buffers of a chain, if they fit into the caches.
     pub fn of(l: &LaunchContext, chain: &StencilChain) -> Option<Buffers> {
-        // what lies beyond the edges is read where it is only in larger matrices
+        // what lies beyond the edges can be read at its own place in larger matrices only
         if chain.least > 1 {
             return None;
         }
@@ -58,7 +58,7 @@ impl Buffers {
         (bytes_of(columns) <= MAX_BYTES).then_some(Buffers { stages, columns })
     }
 
-    /// Returns how many rows before a band's first row of the last stage its walk begins.
+    /// Returns how many rows before a band's first row of the last stage the walk begins.
     pub fn rows_before(&self) -> i64 {
         self.stages.iter().map(|s| s.rows.1 - s.rows.0).max().unwrap_or(0)
     }
@@ -70,14 +70,14 @@ impl StageRows {
         let (_, before) = chain.stages.split_last()?;
         let mut stages = vec![StageRows { rows: (0, 0), columns: (0, 0), held: 0 }];
         for (at, stage) in before.iter().enumerate().rev() {
-            // `stages` begins with the one after this one
+            // the first of `stages` is the one after this one
             let needed = needed(stage, chain.stages[at + 1..].iter().zip(&stages))?;
             stages.insert(0, needed);
         }
         Some(stages)
     }
 
-    /// Returns the number of columns for a strip of so many.
+    /// Returns the width of a strip of the last stage in this stage.
     pub fn width(&self, columns: i64) -> i64 {
         columns + self.columns.1 - self.columns.0
     }
@@ -99,7 +99,7 @@ fn needed<'r>(
                 columns: (own.columns.0 + columns.0, own.columns.1 + columns.1),
                 held: 0,
             };
-            // the reader computes its last row
+            // the reader still has to compute its last row
             oldest = oldest.min(own.rows.1 + rows.0);
             found = Some(match found {
                 None => mine,

@@ -18,7 +18,7 @@ struct Buffer {
     rows: StageRows,
 }
 
-/// What the code of every stage knows.
+/// What the code of all stages needs.
 struct Band<'a> {
     chain: &'a StencilChain,
     buffers: &'a Buffers,
@@ -57,7 +57,7 @@ pub fn main(l: &mut Lower, chain: &StencilChain, buffers: &Buffers) -> Result<Ve
     }
     let (lo, hi) = range(l, (Expr::TileBegin, Expr::TileEnd), &mut out);
     let width = l.launch.host(last.fused.domain[1]);
-    // there are no units of work without elements
+    // each unit of work has elements
     let first = bind(l, "first", Expr::binary(BinaryOp::Div, lo.clone(), width.clone()), &mut out);
     let end = Expr::binary(BinaryOp::Div, hi.clone().minus(Expr::int(1)), width.clone());
     let end = bind(l, "end", end.plus(Expr::int(1)), &mut out);
@@ -116,7 +116,7 @@ impl Band<'_> {
         }
         self.interior(l, at, &row, (&inner, &behind), &mut body)?;
         if has_others {
-            // what is left of the interior, then what is right of it
+            // first the elements left of the interior, then those right of it
             let side = l.k.reg("side", Ty::I64);
             let is_left = Expr::binary(BinaryOp::Eq, Expr::Reg(side), Expr::int(0));
             let pick = |a: Expr, b: Expr| Expr::Select(Box::new(is_left.clone()), Box::new(a), Box::new(b));
@@ -206,7 +206,7 @@ impl Band<'_> {
         Ok(())
     }
 
-    /// Writes elements of a row that are not in the interior, from arrays in memory alone.
+    /// Writes elements of a row that are not in the interior, which read arrays in memory alone.
     fn others(
         &self,
         l: &mut Lower,

@@ -1,6 +1,6 @@
-//! Chains of stencils on a CPU: bands of rows, in which each stage but the last has a rolling buffer of the rows that
-//! the stages after it still read. So an element of a stage is computed once for each band, and read from a cache
-//! ("line buffering", Hegarty et al. 2014).
+//! Chains of stencils on a CPU: each stage but the last has, in a band of rows, a rolling buffer of the rows that
+//! later stages still read. So an element of a stage is computed once for each band, and read from a cache ("line
+//! buffering", Hegarty et al. 2014).
 //!
 //! ```text
 //! for each strip of columns:
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A unit of work is a range of elements, as for other maps; a band is all rows of the units that a thread takes at
-//! once. The rows and columns that a band or a strip shares with its neighbours are computed by both. In the interior
-//! of a stage a row is one loop, which the C compiler vectorises. What lies outside is computed from arrays in memory
-//! alone; beyond the edges the buffers hold what their readers take there ([`crate::schedule::boundary::halo`]).
+//! once. Neighbouring bands or strips both compute the rows and columns that they share. In the interior of a stage a
+//! row is one loop, which the C compiler vectorises. What lies outside is computed from arrays in memory alone;
+//! beyond the edges the buffers hold what their readers take there ([`crate::schedule::boundary::halo`]).
 
 mod buffers;
 mod code;

@@ -3,24 +3,24 @@
 use crate::plan::gpu::Grid;
 use crate::scalar::Ty;
 
-/// The bins of the result that a block fills.
+/// The number of the result's bins that a block fills.
 pub const FILLED: u32 = 4096;
-/// Bins per block: a part has one block for each so many bins, rounded up.
+/// A part has one block for each so many bins of the result, rounded up.
 pub const FOR_BLOCK: u32 = 1024;
 
 /// Where a block joins its elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BinMemory {
-    /// In shared memory, which holds so many bins, in so many copies.
+    /// In shared memory, which holds `copies` copies of `bins` bins.
     Shared { bins: u32, copies: u32, ty: Ty },
-    /// In the result, which it fills before that.
+    /// In the result, which this kernel fills with the identity.
     Filled,
-    /// In the result, which is filled.
+    /// In the result, which an earlier kernel has filled.
     Result,
 }
 
 impl BinMemory {
-    /// The blocks of the kernel.
+    /// Returns the grid of the kernel.
     pub fn grid(self) -> Grid {
         match self {
             BinMemory::Shared { .. } => Grid::Segments(1),

@@ -1,6 +1,5 @@
-//! The place of a thread: its block's tile of the result, its register tile, and the values that do
-//! not depend on the inner index. And the end: what follows from the reductions is computed and
-//! stored.
+//! What a thread knows of its place: its block's tile of the result, its register tile, and the values that do not
+//! depend on the inner index. After the reductions it computes what follows from them, and stores it.
 
 use super::params::{ContractionParams, ROWS, SIDE_THREADS};
 use crate::core::NodeId;
@@ -14,7 +13,7 @@ use crate::schedule::element::error_records;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
 
-/// What the code of a thread needs.
+/// What the functions that write a thread's code share.
 pub(super) struct Block<'a> {
     pub params: &'a ContractionParams,
     /// The number of inner indices (i64).
@@ -25,15 +24,15 @@ pub(super) struct Block<'a> {
     pub origin: [Expr; 2],
     /// The number of rows and of columns (i64).
     pub extents: [Expr; 2],
-    /// The offset of the thread's register tile in the block's tile, in rows and columns (i32); the
-    /// third is 0, for what depends on neither.
+    /// The offset of the thread's register tile in the block's tile, in rows and columns (i32). The third is 0: it is
+    /// for values that depend on neither.
     pub offset: [Expr; 3],
     /// The known values of each of the thread's rows and columns, and of all of its elements.
     pub known: [Vec<Vec<(NodeId, Expr)>>; 3],
     /// The shared memory of each part of each side.
     pub shared: [Vec<Mem>; 3],
-    /// Whether an element may have to leave an error record, as far as this thread knows. `None` if
-    /// none does.
+    /// A flag that a thread sets where an element may have to leave an error record. `None` if no element can leave
+    /// one.
     pub flag: Option<Reg>,
 }
 
@@ -112,7 +111,7 @@ impl Block<'_> {
         Expr::binary(BinaryOp::Gt, self.count.clone(), Expr::int(0))
     }
 
-    /// Emits values, which set the flag in place of leaving records.
+    /// Emits the values of nodes; where one would leave an error record, it sets the flag instead.
     pub fn region(
         &self,
         l: &mut Lower,
@@ -129,8 +128,8 @@ impl Block<'_> {
         Ok(values)
     }
 
-    /// Computes what does not depend on the inner index, for each of the thread's rows or columns.
-    /// Those out of bounds get the values of the last one, which are not used.
+    /// Computes what does not depend on the inner index, for each of the thread's rows or columns. Rows and columns
+    /// out of bounds get the values of the last one, which nothing uses.
     fn invariants(
         &self,
         l: &mut Lower,
@@ -158,9 +157,8 @@ impl Block<'_> {
         Ok(all)
     }
 
-    /// Joins the initial values, computes the elements, and stores them. The totals, one for each
-    /// element and reduction, go through local memory, so that the code is written once for all
-    /// elements of a thread.
+    /// Joins the initial values to the totals, computes the elements, and stores them. The totals, one for each
+    /// element and reduction, go through local memory, so that the code is written once for all elements of a thread.
     pub fn store(
         &self,
         l: &mut Lower,
@@ -184,8 +182,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Emits a loop over the thread's elements that are in bounds, each with its number in the thread
-    /// and its row and column.
+    /// Emits a loop over those of the thread's elements that are in bounds. `each` gets an element's number in the
+    /// thread, its row and its column.
     pub fn numbered(&self, l: &mut Lower, each: &mut Element) -> Result<Vec<Stmt>> {
         let (number, mut body) = (l.k.reg("number", Ty::I32), Vec::new());
         let columns = self.params.sides[1].per_thread;

@@ -18,16 +18,15 @@ const REGISTER_TILES: [[i64; 2]; 3] = [[4, 4], [2, 4], [2, 2]];
 const MAX_WORDS: i64 = 16;
 /// The maximum number of words of the values that a thread joins in registers.
 const MAX_JOINING_WORDS: i64 = 64;
-/// The maximum number of words of what a thread reads of one inner index, and of what it keeps for
-/// its rows and columns.
+/// The maximum number of words that a thread reads for one inner index, and that it keeps for its rows and columns.
 const MAX_OPERAND_WORDS: i64 = 32;
-/// The maximum number of operations of one inner index of a register tile.
+/// The maximum number of operations of a register tile for one inner index.
 const MAX_STEP: i64 = 512;
-/// The same, if more rows are unrolled.
+/// The same limit where more rows are unrolled.
 const SHORT_STEP: i64 = 160;
 
-/// Returns the fused group as a contraction, if it is one. All of its elements' reductions are known
-/// to have one length and operators with an identity.
+/// Returns the fused group as a contraction, if it is one. The caller knows that the reductions of all its elements
+/// have one length and operators with an identity.
 pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ContractionParams> {
     let axes = fused.domain.len();
     if l.facts.segments.is_none() || !(2..=3).contains(&axes) {
@@ -51,8 +50,8 @@ fn reads(g: &Graph, n: NodeId) -> bool {
     g.reachable([n]).into_iter().any(|m| matches!(g.op(m), Op::Elem(..) | Op::At(..)))
 }
 
-/// Whether what is computed for each element and inner index has unlikely parts: there is no code
-/// for these.
+/// Whether what is computed for each element and inner index has `unlikely` parts, for which a contraction has no
+/// code.
 fn has_unlikely(g: &Graph, params: &ContractionParams) -> bool {
     let ready = params.ready();
     let needed = g.reachable_until(params.of.roots(), |n| g.is_closed(n) || ready.contains(&n));

@@ -21,11 +21,11 @@ pub struct ContractionParams {
     pub(super) k: NodeId,
     /// The reductions.
     pub(super) of: Loop,
-    /// The values of the items' elements.
+    /// The nodes of the values that the items store.
     pub(super) roots: Vec<NodeId>,
     /// What depends on rows, on columns, and on neither.
     pub(super) sides: [Side; 3],
-    /// The number of columns of k that are joined in registers, and, of a full tile, staged at once.
+    /// The number of columns of k that a thread joins in registers; of a full tile, a block stages as many at once.
     pub(super) staged: i64,
     /// The number of rows of such a column that are unrolled. The first row is separate.
     pub(super) unrolled: i64,

@@ -1,6 +1,6 @@
-//! Error records. What a block computes for a row or a column serves many elements, some of which may
-//! not need it; so its records only set a flag. A block in which some thread has set the flag does
-//! not store its results: its threads compute their elements one by one, which leaves the records.
+//! Error records of a contraction. What a block computes for a row or a column serves many elements, some of which
+//! may not need it, so its records only set a flag. If some thread of a block has set the flag, the block does not
+//! store its results: its threads compute their elements one by one, which leaves the records.
 
 use super::block::Block;
 use super::params::THREADS;

@@ -73,8 +73,8 @@ impl Block<'_> {
         (0..3).map(place).collect()
     }
 
-    /// Returns the values of all lanes after inner index `k`, which is `row` rows of a full tile after the places:
-    /// a column's first values, or, given accumulators, the values after a further row.
+    /// Returns the values of all lanes after inner index `k`, which is `row` rows of a full tile after the places: a
+    /// column's first values, or, if accumulators are given, their values after a further row.
     fn step(
         &self,
         l: &mut Lower,

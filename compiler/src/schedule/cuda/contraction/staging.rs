@@ -1,7 +1,7 @@
-//! Staging: the threads of a block load what its rows and columns need of some columns of k into
-//! shared memory. Slot `row * columns + column` holds the values of one inner index. Of a full tile a
-//! few columns fit, with 16 rows each; of a tile with fewer rows more columns are staged at once.
-//! Indices out of bounds load the last value, which is not used, so that no load is inside a branch.
+//! Staging: the threads of a block load what its rows and columns need of some columns of k into shared memory. Slot
+//! `row * columns + column` holds the values of one inner index. A few columns of a full tile fit, with 16 rows each;
+//! a tile with fewer rows has more of its columns staged at once. For indices out of bounds the last value is loaded,
+//! which nothing uses, so that no load is inside a branch.
 
 use super::block::Block;
 use super::params::{ROWS, THREADS};
@@ -23,7 +23,7 @@ pub(super) struct Staged {
     pub base: Expr,
     /// The number of the first column in the tile (i32).
     pub first: Expr,
-    /// Of the remainder: a tile with fewer elements than fit.
+    /// If fewer elements are left than a full tile has: the tile of these.
     pub partial: Option<Partial>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Partial {
     pub shift: Expr,
 }
 
-/// What a thread stages of a side.
+/// What a thread stages of one side.
 struct Share {
     /// The thread's row or column in the block's tile, and its first slot (both i32).
     own: Expr,
@@ -159,7 +159,7 @@ impl Block<'_> {
     fn offset_of_slot(&self, staged: &Staged, slot: &Expr, further: i64) -> Expr {
         let (columns, rows) = (self.params.staged, int32(COLUMNS as i32));
         match &staged.partial {
-            // a round has whole rows, if there are several rounds
+            // if there are several rounds, each takes whole rows
             None => {
                 let own = shifted(slot.clone(), columns).times(rows).plus(masked(slot.clone(), columns));
                 own.plus(int32((further / columns * COLUMNS) as i32))

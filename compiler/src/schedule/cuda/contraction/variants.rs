@@ -10,9 +10,9 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
-/// The maximum number of inner indices: each tile is then a column of its own of the tree's second
-/// level. Longer reductions are few, because of their memory, and give each element enough work for
-/// several blocks.
+/// The maximum number of inner indices: each tile is then a column of its own of the tree's second level. There can
+/// be only few longer reductions, because of the memory that their operands take, and several blocks share the work
+/// of each.
 const MAX_LENGTH: u32 = (TILE * COLUMNS) as u32;
 /// The minimum number of blocks. With fewer, one block per element is as fast.
 const MIN_BLOCKS: u32 = 4;

@@ -208,7 +208,7 @@ impl TiledLoop<'_> {
             })
             .collect();
         if v > 1 && !self.strided {
-            // arrays that are read at the inner index itself: neighbours lie side by side
+            // arrays that are read at the inner index itself: a vector access loads neighbours
             for n in l.launch.g.reachable(self.staged.parts.iter().copied()) {
                 let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
                 if index != [self.k] {

@@ -1,6 +1,6 @@
-//! Whether several steps at once are right at the edges of a volume: what lies beyond an edge must be what the first
-//! or last plane, row or column has, or a constant, or the elements of the other end. Elements at the edges that are
-//! computed in another way, such as those that stay as they are, are left to single steps.
+//! Whether several steps in one launch are right at the edges of a volume: beyond an edge, elements must read what
+//! the first or last plane, row or column has, or a constant, or the elements of the other end. If elements at the
+//! edges are computed in another way, for example kept as they are, the launch makes single steps.
 
 use crate::core::{NodeId, Op, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -12,11 +12,11 @@ use crate::schedule::element::opened;
 use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::FusedGroup;
 
-/// The distance up to which reads are looked at.
+/// How far beyond an edge the indices of reads are examined.
 const FAR: i64 = 64;
 
-/// Returns for each axis whether reads beyond its edges go on at the other end. Returns `None` if arrays do not
-/// agree, or if something else lies there, such as a mirror image.
+/// Returns for each axis whether reads beyond its edges go on at the other end. Returns `None` if arrays do not agree
+/// on that, or if elements read something else there, such as a mirror image.
 pub fn wrapped(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),
@@ -40,14 +40,14 @@ pub fn wrapped(
             return None;
         }
     }
-    // beyond such an edge elements are those of the other end, and so must not depend on where they are
+    // beyond such an edge, blocks compute the other end's elements, whose values so must not depend on their place
     let roots: Vec<NodeId> = inner.arrays.iter().map(|x| opened(&mut l.g, *x, &index)).collect();
     let is_same = |axis: &NodeId| roots.iter().all(|n| predicated::only_reads_by(&l.g, *n, *axis));
     let all = index.iter().zip(wrapped).all(|(axis, wrapped)| !wrapped || is_same(axis));
     all.then_some(wrapped)
 }
 
-/// Whether what lies beyond the edges of an axis is there, if it is an element, at the edge.
+/// Whether reads beyond the edges of an axis that are reads of elements are those of the element at the edge.
 fn is_clamped(l: &mut LaunchContext, halo: &Halo, array: NodeId, (index, axis): (&[NodeId], usize)) -> bool {
     let Some(value) = halo.value(l, array, index) else { return false };
     let extent = l.extent(array, axis as u8);
@@ -69,7 +69,7 @@ fn is_clamped(l: &mut LaunchContext, halo: &Halo, array: NodeId, (index, axis): 
     })
 }
 
-/// Whether what a stencil reads beyond the edges of an axis are the elements of the other end.
+/// Whether reads beyond the edges of an axis are those of the elements at its other end.
 fn goes_on(l: &mut LaunchContext, halo: &Halo, s: &Stencil, (index, axis): (&[NodeId], usize)) -> bool {
     let extents: Vec<NodeId> = (0..index.len() as u8).map(|a| l.extent(s.array, a)).collect();
     let (first, last) = s.reach(axis);

@@ -1,7 +1,7 @@
 //! Several steps of an iterated stencil of volumes in one launch (2.5D blocking with temporal blocking: Nguyen,
 //! Satish, Chhugani, Kim, Dubey 2010). Chosen for `iterate` over stencils of volumes of one shape that read several
-//! planes; the cost is one pass over memory per launch, and the rows and columns that neighbouring blocks compute,
-//! too.
+//! planes. The cost is one pass over memory for each launch, and the rows and columns that neighbouring blocks
+//! compute a second time.
 //!
 //! ```text
 //! block: a tile of rows and columns with a halo, and some planes of it
@@ -13,14 +13,14 @@
 //!             of the last step, store it
 //! ```
 //!
-//! All planes arrive in shared memory: those of the first step by asynchronous copies into a ring, those of others in
-//! two places in turn. So a plane costs one barrier, however many steps there are. What waits between planes is in
-//! registers.
+//! All planes arrive in shared memory: those of the first step by asynchronous copies into a ring, those of each
+//! other step in two buffers by turns. So a plane costs one barrier, however many steps there are. Partial values
+//! wait in registers between planes.
 //!
-//! All threads run the same code, at edges as well. Beyond clamped or constant edges of rows and columns a thread
-//! reads what the program does; the first plane of a step that has completed arrives for the planes before it as
-//! well, and the last one stays. Where reads go on at the other end, blocks load that end's elements, and compute
-//! them like their own.
+//! All threads run the same code, at edges as well. Beyond clamped or constant edges of rows and columns, a thread
+//! reads what the program reads. The first plane that a step completes also arrives in the place of the planes before
+//! it, and the last one in the place of those behind it. Where reads go on at the other end, blocks load that end's
+//! elements, and compute them like their own.
 
 mod edges;
 mod plane_buffers;
@@ -44,23 +44,24 @@ use crate::schedule::groups::FusedGroup;
 
 /// The steps of a launch.
 const STEPS: i64 = 2;
-/// Threads of a block, and the rows of each. Two steps of 7 points of 512^3 elements of f32 take 0.422 ms on an H200
-/// with two rows of 16 bytes, 0.519 ms with one, 0.444 ms with four; two single steps take 0.563 ms.
+/// Threads of a block. Two steps of a 7-point stencil on 512^3 elements of f32 take 0.422 ms on an H200 with two rows
+/// of 16 bytes for each thread, 0.519 ms with one, 0.444 ms with four; two single steps take 0.563 ms.
 const THREADS: u32 = 8 * WARP;
 const THREAD_ROWS: i64 = 2;
-/// The planes of each state that are in shared memory or on their way there.
+/// The number of planes of each state that are in shared memory or on their way there.
 const RING: i64 = 3;
-/// The least and the most planes of a block.
+/// The minimum and the maximum number of planes of a block.
 const PLANES: [u32; 2] = [16, 64];
 /// The maximum number of volumes that the steps change.
 const MAX_STATES: usize = 2;
-/// The most taps of a state. Two steps of 27 points take 1.15 to 1.3 times as long as two single ones: their loads
-/// from shared memory, and what blocks compute twice, cost more than memory.
+/// The maximum number of taps of a state. Two steps of a 27-point stencil take 1.15 to 1.3 times as long as two
+/// single ones: loads from shared memory, and what blocks compute twice, cost more than memory.
 const MAX_TAPS: usize = 8;
-/// The words of registers that wait between planes for all steps, with what a step loads, and the blocks that are
-/// resident with them: a thread has 80 or 128 registers.
+/// How many words of registers may wait between planes for all steps, including what a step loads, and how many
+/// blocks are then resident: a thread has 80 or 128 registers.
 const WORDS: [(i64, u32); 2] = [(72, 3), (112, 2)];
-/// The maximum shared memory of a block: of two blocks and what they take for themselves on a multiprocessor.
+/// The maximum shared memory of a block, such that two blocks, with what the hardware reserves for each, fit onto a
+/// multiprocessor.
 const MAX_SHARED_BYTES: i64 = 96 << 10;
 
 /// The parameters of several steps of a volume in one launch.
@@ -74,7 +75,7 @@ pub struct PlaneStepsParams {
     halo: [i64; 2],
     /// For each axis whether reads go on at its other end.
     wrapped: [bool; 3],
-    /// The least extent of all axes.
+    /// The minimum extent of each axis.
     least: i64,
     /// The number of resident blocks for which a thread has enough registers.
     blocks: u32,
@@ -93,7 +94,7 @@ impl PlaneStepsParams {
             return None;
         }
         let Repeated { arrays, items, stencils } = repeated(l, (fused, inner), MAX_STATES)?;
-        // what is no state would have to be loaded for each step from memory
+        // an array that is not a state would have to be loaded from memory for each step
         if !stencils.iter().all(|s| arrays.contains(&s.array)) {
             return None;
         }
@@ -119,7 +120,7 @@ impl PlaneStepsParams {
         if shared > MAX_SHARED_BYTES {
             return None;
         }
-        // what is loaded from the other end is there once
+        // an axis is at least as long as blocks read beyond it, so that an index wraps at most once
         let least = far.into_iter().zip(wrapped).filter(|(_, wrapped)| *wrapped).map(|(far, _)| far);
         let least = least.fold(1, i64::max);
         let states = arrays.into_iter().zip(items).collect();
@@ -155,8 +156,8 @@ impl PlaneStepsParams {
     }
 }
 
-/// Returns the tile of a block and the rows and columns of its halo, where steps read so far; `None` if more than
-/// about a third of the block's elements are computed twice.
+/// Returns the tile of a block, and the rows and columns of its halo, where the steps together read as far as `far`.
+/// `None` if more than about a third of the block's elements would be computed twice.
 fn useful_tile(far: [i64; 3], v: i64) -> Option<(PlaneTiling, [i64; 2])> {
     let tiling = PlaneTiling::new(THREAD_ROWS, v, true, THREADS);
     let halo = [far[1], (far[2] + v - 1) / v * v];

@@ -19,7 +19,7 @@ pub struct PlaneBuffers {
 }
 
 impl PlaneBuffers {
-    /// Declares so many planes of each state.
+    /// Declares `depth` planes of each state.
     pub fn of(l: &mut Lower, params: &PlaneStepsParams, depth: i64, out: &mut Vec<Stmt>) -> PlaneBuffers {
         let mut buffers = Vec::new();
         for (array, _) in &params.states {
@@ -44,10 +44,10 @@ pub struct Copies {
 
 struct Piece {
     from: Mem,
-    /// The index of the element but for the plane, and the row of the thread.
+    /// The thread's first index in a plane of the array, and its row.
     at: Expr,
     row: i64,
-    /// The distance of planes.
+    /// The distance from one plane of the array to the next.
     stride: Expr,
     /// The number of the state, and the bytes of the copy.
     state: usize,
@@ -82,7 +82,8 @@ impl Copies {
         Copies { pieces, planes, is_wrapped: params.wrapped[0], own }
     }
 
-    /// Begins to copy a plane to the place in shared memory that begins at that index, as a group of copies.
+    /// Begins to copy a plane of each state into the place of shared memory that begins at index `to`, as one group
+    /// of copies.
     pub fn copy(
         &self,
         l: &mut Lower,
@@ -113,13 +114,14 @@ pub fn own_place(tiling: PlaneTiling) -> Expr {
     row.times(int32(tiling.block_columns as i32)).plus(lane().times(int32(tiling.v as i32)))
 }
 
-/// The index of what is loaded for an index that may be out of bounds: at the edge, or at the other end.
+/// Returns the index that is loaded in place of one that may be out of bounds: that at the edge, or that at the other
+/// end.
 fn clamped_or_wrapped(i: Expr, n: &Expr, is_wrapped: bool) -> Expr {
     let i = if is_wrapped { other_end(i, n) } else { i };
     Expr::binary(BinaryOp::Max, i.min(n.clone().minus(Expr::int(1))), Expr::int(0))
 }
 
-/// The index, or that of the other end if it is out of bounds.
+/// Returns the index; if it is out of bounds, that of the same element from the other end.
 pub fn other_end(i: Expr, n: &Expr) -> Expr {
     let select = |c: Expr, a: Expr, b: Expr| Expr::Select(Box::new(c), Box::new(a), Box::new(b));
     let before = Expr::binary(BinaryOp::Lt, i.clone(), Expr::int(0));

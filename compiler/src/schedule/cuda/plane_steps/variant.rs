@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// The least number of blocks: two for each multiprocessor of a large device.
 const MIN_BLOCKS: u32 = 256;
 
-/// Returns the variant. Rows must begin at 16 bytes: where each element is loaded by itself, two steps take 1.3 to
+/// Returns the variant. Rows must be aligned to 16 bytes: if each element is loaded by itself, two steps take 1.3 to
 /// 1.9 times as long as two single ones.
 pub fn variant(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Option<VariantGroup> {
     let size = l.repeated().and_then(|all| all.first().map(|x| l.g.ty(*x).elem.size() as i64))?;

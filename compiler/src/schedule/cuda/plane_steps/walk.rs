@@ -43,7 +43,8 @@ struct Level<'a> {
 struct ThreadPlace {
     /// The first plane, row and column as the program counts them, where rows may lie beyond the edges.
     position: ThreadPosition,
-    /// The position in tiles: they hold the columns beyond an edge at which reads go on, so such columns stay.
+    /// The position in tiles. Tiles hold the columns beyond an edge at which reads go on, so such columns are not
+    /// wrapped.
     in_tile: ThreadPosition,
     /// The first row and column of the block, halo included.
     first: [Expr; 2],
@@ -146,8 +147,8 @@ fn sources(params: &PlaneStepsParams, place: &ThreadPlace, from: &PlaneBuffers) 
 }
 
 impl Walk<'_> {
-    /// Writes what a block does when plane `now` arrives from memory: the last step of the iteration first, which
-    /// takes what the one before has completed in the turn before.
+    /// Writes what a block does when plane `now` arrives from memory. The last step of the iteration comes first,
+    /// because each takes the plane that the step before it completed in the turn before.
     fn turn(&self, l: &mut Lower, copies: &Copies, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         out.extend([Stmt::CopyWait(RING as u32 - 2), Stmt::Barrier]);
         let ring = &self.levels[0].from;
@@ -174,13 +175,13 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes what a step but the first does when plane `now` has arrived.
+    /// Writes what each step but the first does when plane `now` has arrived.
     fn later(&self, l: &mut Lower, number: usize, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let mut body = Vec::new();
         let is_step = Expr::binary(BinaryOp::Gt, Expr::Place(Gpu::Span), int32(number as i32));
         let has_arrived = Expr::binary(BinaryOp::Ge, Expr::Reg(self.turn), int32(number as i32));
         let mut runs = and(is_step, has_arrived);
-        // planes before the first one have the first one's elements, or read none
+        // planes before the first one are equal to it, or nothing reads them
         let before = -self.plan.first;
         if !self.params.wrapped[0] {
             runs = and(runs, Expr::binary(BinaryOp::Ge, now.clone(), Expr::int(0)));
@@ -201,8 +202,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes what a step does with plane `now`: it stores the plane that this completes, or leaves it to the next
-    /// step.
+    /// Writes what a step does with plane `now`. The plane that this completes is stored by the last step, and
+    /// written for the next step by the others.
     fn level(&self, l: &mut Lower, number: usize, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let level = &self.levels[number];
         let loaded = level.loads.emit(l, (0, now), &|_| true, out)?;
@@ -231,7 +232,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes a completed plane to shared memory. Behind the last plane that one stays.
+    /// Writes a completed plane to shared memory. After the volume's last plane no further one is written, so that it
+    /// stays in their place.
     fn write(&self, l: &mut Lower, to: &PlaneBuffers, done: &Expr, values: &[Expr], out: &mut Vec<Stmt>) {
         let (tiling, mut body) = (self.params.tiling, Vec::new());
         let other = int32(self.params.plane_len() as i32).minus(Expr::Reg(to.newest));
@@ -258,7 +260,8 @@ impl Walk<'_> {
         values.chunks(of_row).map(row).collect()
     }
 
-    /// Stores the thread's elements of a plane, if the block and the thread store them.
+    /// Stores the thread's elements of a plane, if it is one of the block's own planes and the thread is not in the
+    /// halo.
     fn store(&self, l: &mut Lower, done: &Expr, values: &[Expr], out: &mut Vec<Stmt>) {
         let PlaneStepsParams { tiling, halo, .. } = self.params;
         let [row, column] = self.place.at.clone();

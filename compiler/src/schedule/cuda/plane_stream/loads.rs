@@ -1,8 +1,8 @@
-//! The loads of a step: lines of the planes that arrive, by vectors where the thread's own columns are read, and
-//! with what lies beyond the edges.
+//! The loads of a step: lines of the planes that arrive, with what lies beyond the edges. The thread's own columns
+//! are loaded by vector accesses.
 //!
-//! The row and the column of a load are the same in all steps. So what the edges make of them, such as the clamped
-//! row, is computed once, before the walk; in a step one plane is clamped for all rows.
+//! The row and the column of a load are the same in all steps. So what depends on them alone, such as a clamped row,
+//! is computed once, before the walk; a step only clamps one plane index for all rows.
 
 use super::neighbour_lanes::NeighbourLanes;
 use super::plan::Element;
@@ -23,7 +23,7 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Elements of a line that are loaded together, with their values in terms of elements that are in bounds.
+/// Elements of a line that are loaded together, each with its value as an expression of elements in bounds.
 struct Piece {
     elements: Vec<(Element, NodeId)>,
 }
@@ -31,23 +31,24 @@ struct Piece {
 /// All loads of a step.
 pub struct Loads {
     pieces: Vec<Piece>,
-    /// The nodes whose values are known: the thread's indices, and what follows from them.
+    /// The nodes whose values are known: the thread's indices, and what depends on them alone.
     known: Vec<(NodeId, Expr)>,
-    /// The nodes that follow from the plane.
+    /// The nodes that depend on the plane.
     of_plane: Vec<NodeId>,
-    /// Where rows begin, but for the plane: for each array and row index.
+    /// For each array and row index, the index in memory at which the row begins in plane 0.
     rows: HashMap<(NodeId, NodeId), Expr>,
     /// The variable of the plane that arrives.
     plane: NodeId,
     tiles: HashMap<NodeId, Tile>,
-    /// The columns of tiles that accesses of so many elements begin at, for each column index.
+    /// For each column index, the column of a tile at which an access of so many elements begins.
     columns: HashMap<(NodeId, usize), Expr>,
-    /// What lanes exchange of rows of tiles.
+    /// Exchanges columns of a tile's rows among the lanes of a warp.
     neighbours: NeighbourLanes,
 }
 
 impl Loads {
-    /// Prepares the loads of these elements, whose planes are ages, and computes what all steps have in common.
+    /// Prepares the loads of these elements, whose plane offsets are ages, and computes what all steps have in
+    /// common.
     pub fn of(
         l: &mut Lower,
         (fused, halo): (&FusedGroup, &Halo),
@@ -65,7 +66,7 @@ impl Loads {
             let [row, column] = e.in_plane();
             let mut line = e.at.clone();
             line.pop();
-            // in the order of rows
+            // the row comes first, so that lines are loaded in the order of rows
             line.insert(0, row);
             lines.entry(line).or_default().entry(e.array).or_default().insert(column);
         }
@@ -105,7 +106,7 @@ impl Loads {
         Ok(loads)
     }
 
-    /// Computes the indices and conditions that no plane changes, and where rows begin.
+    /// Computes the indices and conditions that do not depend on the plane, and where rows begin.
     fn hoist(&mut self, l: &mut Lower, axis: usize, out: &mut Vec<Stmt>) -> Result<()> {
         let mut parts: IndexSet<NodeId> = IndexSet::new();
         for piece in &self.pieces {
@@ -153,14 +154,14 @@ impl Loads {
         Ok(())
     }
 
-    /// Whether the lanes beside have what is loaded.
+    /// Whether the neighbouring lanes have loaded what a piece needs.
     fn is_beside(&self, piece: &Piece) -> bool {
         let [(e, _)] = &piece.elements[..] else { return false };
         self.tiles.contains_key(&e.array) && self.neighbours.has(e.in_plane()[1])
     }
 
-    /// Writes the loads of the step in which plane `now` arrives, of those for which `is_wanted` holds. Returns the
-    /// values.
+    /// Writes the loads, in the step in which plane `now` arrives, of those elements for which `is_wanted` holds.
+    /// Returns their values.
     pub fn emit(
         &self,
         l: &mut Lower,
@@ -182,7 +183,7 @@ impl Loads {
             known.push((*n, bind(l, "at", e, out)));
         }
         let mut pieces: Vec<&Piece> = self.pieces.iter().filter(wanted).collect();
-        // what lanes exchange is there after their own
+        // the lanes exchange columns after all have loaded their own
         pieces.sort_by_key(|piece| self.is_beside(piece));
         self.load(l, axis, &pieces, &mut known, out);
         let mut found = HashMap::default();
@@ -199,7 +200,7 @@ impl Loads {
         Ok(found)
     }
 
-    /// Writes the loads of some pieces, and notes the elements that are known then.
+    /// Writes the loads of some pieces, and adds the elements that are then known to `known`.
     fn load(
         &self,
         l: &mut Lower,
@@ -266,7 +267,7 @@ fn pieces_of(
         let all: Vec<i64> = (first..first + count).collect();
         let is_own = (0..tiling.v).contains(&first) && first + count <= tiling.v;
         let is_needed = all.iter().all(|c| columns.contains(c));
-        // between columns that are in bounds all are
+        // if two columns are in bounds, all columns between them are
         let is_between = (first >= 0 || columns.contains(&first)) && columns.contains(&(first + count - 1));
         if is_needed && is_own || is_between && !halo.has_values(array) {
             pieces.push(all);
@@ -282,8 +283,8 @@ fn single(l: &mut Lower, from: (&Halo, &Sources), index: &[NodeId], e: Element) 
     Piece { elements: vec![(e, value)] }
 }
 
-/// Returns a piece of neighbours that are in bounds along the columns; pieces of one element each if their values
-/// are not those of neighbours.
+/// Returns a piece of neighbouring columns that are in bounds; or pieces of one element each, if their values are not
+/// those of neighbours.
 fn vector(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -323,7 +324,7 @@ fn accesses(l: &Lower, piece: &Piece) -> Vec<Vec<NodeId>> {
     }
 }
 
-/// Returns the elements of arrays that a value is made of.
+/// Returns the elements of arrays that a value reads.
 fn elements_of(l: &Lower, value: NodeId) -> Vec<NodeId> {
     let nodes = l.launch.g.reachable([value]);
     nodes.into_iter().filter(|n| matches!(l.launch.g.op(*n), Op::Elem(..))).collect()

@@ -1,6 +1,6 @@
 //! Stencils of volumes whose planes pass through registers (Micikevicius 2009; partial sums as in Krotkiewski and
-//! Dabrowski 2013). Chosen where elements read one array in several planes and all reads agree on what lies beyond
-//! the edges, and where the call has blocks for the whole device; the other strategies of stencils come after it.
+//! Dabrowski 2013). Chosen where elements read one array in several planes, all reads agree on what lies beyond the
+//! edges, and the call has enough blocks for the whole device. The other strategies for stencils come after it.
 //!
 //! ```text
 //! block: a tile of rows and columns, and some planes of it
@@ -11,14 +11,14 @@
 //!     for elements in an earlier stage: compute what can be computed, and keep it for the next step
 //! ```
 //!
-//! Each element of a plane is loaded once for all elements of the thread that read it in any stage, so a step
-//! loads a plane where a walk with planes in the first-level cache loads all that are read (`plane_walk/`). What
-//! waits between steps is what the program's order of operations leaves: of a sum plane by plane one value for each
-//! element and stage, of other sums the elements themselves. What is read in one plane only is loaded in the first
-//! stage that needs it, or in the last, whichever keeps less (`plan.rs`).
+//! Each element of a plane is loaded once for all elements of the thread that read it in any stage. So a step loads
+//! one plane, where the other strategy (`plane_walk/`) loads all planes that are read, from the first-level cache.
+//! What waits between steps follows from the program's order of operations: of a sum plane by plane it is one value
+//! for each element and stage, of other sums it is the elements themselves. What is read in one plane only is loaded
+//! in the first stage that needs it, or in the last, whichever keeps fewer registers (`plan.rs`).
 //!
-//! All threads run the same code, at edges as well: rows and columns beyond an edge become those that the program
-//! reads there before the walk begins, planes once in a step (`loads.rs`).
+//! All threads run the same code, at edges as well. Rows and columns beyond an edge are replaced by those that the
+//! program reads there before the walk begins; for planes this is done once in each step (`loads.rs`).
 
 mod loads;
 mod neighbour_lanes;
@@ -47,24 +47,24 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 
-/// The least and the most planes of a block: of few taps, and of many. With more of them fewer planes are read by two
-/// blocks, with fewer of them there are more blocks.
+/// The minimum and the maximum number of planes of a block, for few taps and for many. With more planes, neighbouring
+/// blocks load fewer planes twice; with fewer planes, there are more blocks.
 const PLANES: [[u32; 2]; 2] = [[8, 16], [8, 64]];
 
-/// The most taps of all reads for which a thread has one row: such stencils wait for memory, which more threads hide.
-/// Others load so much from the first-level cache that each line should serve several rows.
+/// The maximum number of taps of all reads for which a thread has one row: such stencils wait for memory, and more
+/// threads hide its latency. Others load so much from the first-level cache that each line should serve several rows.
 const MAX_TAPS_ONE_ROW: usize = 8;
 
-/// The rows of a thread, in order of preference: of vectors with few taps, of vectors, and of a thread that has one
-/// column, which loads each of its elements by itself.
+/// The numbers of rows that a thread may have, in order of preference: for vectors with few taps, for other vectors,
+/// and for a thread that has one column and loads each of its elements by itself.
 const ROWS: [&[i64]; 3] = [&[1], &[2, 1], &[4, 2, 1]];
 
-/// The words of registers that a thread has for what it loads, where that lies and what waits, and the blocks that
-/// are resident with them: a thread has 40, 64, 80 or 128 registers.
+/// How many words of registers a thread has for loaded elements, their addresses, and what waits, and how many blocks
+/// are then resident: a thread has 40, 64, 80 or 128 registers.
 const WORDS: [(i64, u32); 4] = [(30, 6), (50, 4), (64, 3), (108, 2)];
 
-/// The least number of blocks, with the fewest planes each: 72 of them take 6.6 us for 27 taps of 96^3 elements, and
-/// blocks of rows 14.4.
+/// The minimum number of blocks, each with the fewest planes: with 72 blocks a 27-point stencil on 96^3 elements
+/// takes 6.6 us, where the strategies for rows take 14.4.
 const MIN_BLOCKS: u32 = 64;
 
 /// The parameters of a stream of planes.

@@ -1,23 +1,23 @@
-//! Reads of the columns of neighbouring lanes by shuffles of the warp, which avoid the bank conflicts of reads from
-//! the tile in shared memory.
+//! Exchange of columns between neighbouring lanes by shuffles of the warp, which avoids the bank conflicts of loads
+//! from the tile in shared memory.
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::element::lower::{Lower, bind};
 
-/// How a thread gets the columns beside its own from the neighbouring lanes: a tile's banks would serve four lanes at
-/// a time.
+/// How a thread gets the columns beside its own from the neighbouring lanes. If it loaded them, a tile's banks would
+/// serve only four lanes at a time.
 pub struct NeighbourLanes {
     /// The columns of a thread.
     pub v: i64,
-    /// Whether the thread has the first and the last columns, beyond which its own are read; nothing if reads go on
-    /// at the other end.
+    /// Whether the thread has the first and the last columns, beyond which its own are read. `None` if reads go on at
+    /// the other end.
     edges: Option<[Expr; 2]>,
 }
 
 impl NeighbourLanes {
-    /// Returns the value for loads without tiles, whose elements no lanes exchange.
+    /// Returns the value for loads from global memory, whose elements lanes do not exchange.
     pub fn of_memory(v: i64) -> NeighbourLanes {
         NeighbourLanes { v, edges: None }
     }
@@ -38,12 +38,12 @@ impl NeighbourLanes {
         NeighbourLanes { v, edges }
     }
 
-    /// Whether the lanes beside have a column.
+    /// Whether a neighbouring lane has a column.
     pub fn has(&self, column: i64) -> bool {
         (-self.v..2 * self.v).contains(&column) && !(0..self.v).contains(&column)
     }
 
-    /// Returns the element of a column, given the thread's own of this row.
+    /// Returns the element of a column, given the thread's own elements of this row.
     pub fn element(&self, l: &mut Lower, own: &[Reg], column: i64, out: &mut Vec<Stmt>) -> Expr {
         let other = Box::new(Expr::Reg(own[column.rem_euclid(self.v) as usize]));
         let (side, other, edge) = match column < 0 {

@@ -1,8 +1,8 @@
 //! What a thread loads, computes and keeps in each stage of an element.
 //!
-//! An element reads planes `first` .. `first + stages` around its own. While the planes pass by, it goes through
-//! that many stages: in stage s plane `first + s` around it arrives. What is computed in a stage and needed in a
-//! later one waits in registers, and so do elements that are read in several planes.
+//! An element reads planes `first` .. `first + stages` around its own. While the planes pass by, it goes through that
+//! many stages: in stage s, plane `first + s` around it arrives. A value that is computed in one stage and needed in
+//! a later one waits in registers, and so do elements that are read in several planes.
 
 use crate::core::{NodeId, Op, linear};
 use crate::scalar::Lit;
@@ -20,9 +20,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub enum Arrival {
     /// As soon as something can be computed with it.
     Early,
-    /// In the last stage: the first-level cache has kept it since other threads read it.
+    /// In the last stage: the first-level cache still has it, because other threads have read it.
     Late,
-    /// With its plane, because no other is there.
+    /// With its plane, because it is read from shared memory, which has no other plane.
     AtOnce,
 }
 
@@ -43,7 +43,7 @@ impl Element {
         self.at[self.axis()]
     }
 
-    /// Returns the row and the column.
+    /// Returns the row and the column of the element.
     pub fn in_plane(&self) -> [i64; 2] {
         [self.at[self.axis() + 1], self.at[self.axis() + 2]]
     }
@@ -59,7 +59,7 @@ impl Element {
 /// What waits in a register for the next step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Slot {
-    /// A loaded element, whose plane is the age: so many planes behind the one that arrived last.
+    /// A loaded element. Its plane is an age: so many planes behind the one that arrived last.
     Element(Element),
     /// A value of the elements that have gone through so many stages.
     Value(usize, NodeId),
@@ -68,7 +68,7 @@ pub enum Slot {
 /// What is computed in one stage.
 #[derive(Default)]
 pub struct Stage {
-    /// The values that can be computed with each row of lines.
+    /// For each row of lines, the values that can be computed once it is loaded.
     pub due: Vec<(i64, Vec<NodeId>)>,
     /// What later stages need.
     pub kept: Vec<NodeId>,
@@ -80,13 +80,13 @@ pub struct StreamPlan {
     /// The elements that are read, and the stage in which each is loaded.
     pub reads: IndexMap<NodeId, (Element, usize)>,
     pub stages: Vec<Stage>,
-    /// The first plane that is read, from an element's own.
+    /// The first plane that is read, as a distance from an element's own.
     pub first: i64,
 }
 
 impl StreamPlan {
-    /// Returns the plan of a thread's elements from `index` on. Returns `None` if something is read at other
-    /// places than around the element's own.
+    /// Returns the plan for a thread's elements from `index` on. Returns `None` if an element reads anything at
+    /// places other than constant distances from its own.
     pub fn of(
         l: &mut LaunchContext,
         (arrays, index): (&[NodeId], &[NodeId]),
@@ -115,7 +115,7 @@ impl StreamPlan {
         Some(plan)
     }
 
-    /// Returns the stages, by going through the rows of each.
+    /// Finds the stages: walks through each stage's rows of lines in the order of loading.
     fn find_stages(&mut self, l: &LaunchContext, schedule: &mut LineSchedule, stages: usize) {
         let rows: IndexSet<i64> = self.reads.values().map(|(e, _)| e.in_plane()[0]).collect();
         let mut rows: Vec<i64> = rows.into_iter().collect();
@@ -158,17 +158,17 @@ impl StreamPlan {
         }
     }
 
-    /// Returns how many planes behind the last one an element lies that is read in a stage.
+    /// Returns how many planes behind the newest one an element lies that is read in a stage.
     fn age(&self, e: &Element, stage: usize) -> i64 {
         stage as i64 - (e.plane() - self.first)
     }
 
-    /// Returns the elements that are loaded in each step, whose planes are their ages.
+    /// Returns the elements that each step loads; their planes are ages.
     pub fn loads(&self) -> IndexSet<Element> {
         self.reads.values().map(|(e, stage)| self.load(e, *stage)).collect()
     }
 
-    /// Returns the load of an element that is read in a stage.
+    /// Returns the load of an element in a stage.
     pub fn load(&self, e: &Element, stage: usize) -> Element {
         e.of_plane(self.age(e, stage))
     }
@@ -187,8 +187,8 @@ impl StreamPlan {
         late
     }
 
-    /// Returns all that waits in registers between steps, and for each what it becomes there: the slot whose value
-    /// it takes, or `None` if the value is computed or loaded in the step. Slots come before those that they take.
+    /// Returns all slots, and for each one the slot whose value it takes in the next step, or `None` if its value is
+    /// computed or loaded in that step. Slots come before those whose values they take.
     pub fn slots(&self) -> IndexMap<Slot, Option<Slot>> {
         let loads = self.loads();
         let mut all: IndexMap<Slot, Option<Slot>> = IndexMap::new();
@@ -208,7 +208,7 @@ impl StreamPlan {
             }
         }
         for (e, oldest) in ages {
-            // what lies between its load and the oldest waits, too
+            // the ages between its load and the oldest one that is needed wait, too
             for age in (0..=oldest).rev() {
                 let is_loaded = loads.contains(&e.of_plane(age));
                 let from = (!is_loaded).then(|| Slot::Element(e.of_plane(age - 1)));
@@ -221,8 +221,8 @@ impl StreamPlan {
         all
     }
 
-    /// Returns the words of registers that wait between steps, and of those that a step loads, with the rows and
-    /// columns of its addresses.
+    /// Returns the words of registers that wait between steps, and the words that a step loads, including the rows
+    /// and columns of its addresses.
     pub fn words(&self, l: &LaunchContext, tiling: PlaneTiling) -> [i64; 2] {
         let words = |n: NodeId| (l.g.ty(n).elem.size() as i64 + 3) / 4;
         let of = |slot: &Slot| match slot {
@@ -231,7 +231,7 @@ impl StreamPlan {
         };
         let loads = self.loads();
         let rows: IndexSet<(NodeId, i64)> = loads.iter().map(|e| (e.array, e.in_plane()[0])).collect();
-        // vectors have the thread's own column
+        // a vector access begins at the thread's own column
         let start = |e: &Element| match e.in_plane()[1] {
             own if tiling.column_stride == 1 && (0..tiling.v).contains(&own) => 0,
             other => other,
@@ -243,7 +243,7 @@ impl StreamPlan {
     }
 }
 
-/// Returns the number of a row of lines of a stage, in the order of loading.
+/// Returns the number of a row of lines of a stage in the order of loading.
 fn number(stage: usize, row: i64) -> i64 {
     const ROWS: i64 = 1 << 20;
     stage as i64 * ROWS + ROWS / 2 + row.clamp(-ROWS / 2, ROWS / 2 - 1)
@@ -266,8 +266,8 @@ fn elements(l: &mut LaunchContext, arrays: &[NodeId], index: &[NodeId], tiling: 
     l.shared(&roots)
 }
 
-/// Returns the reads of these values. Returns `None` if one of them is not around the element's own indices, or
-/// along an axis before the planes.
+/// Returns the reads of these values. Returns `None` if one of them is not at a constant distance from the element's
+/// own indices, or not at its own index along an axis before the planes.
 fn reads(l: &mut LaunchContext, roots: &[NodeId], index: &[NodeId]) -> Option<IndexMap<NodeId, Element>> {
     let mut found = IndexMap::new();
     for n in l.g.reachable(roots.iter().copied()) {

@@ -1,4 +1,4 @@
-//! The elements of one walk in their stages: what waits in registers between steps, and what each step computes.
+//! The elements of a thread in their stages: what waits in registers between steps, and what each step computes.
 
 use super::plan::{Element, Slot, StreamPlan};
 use crate::core::NodeId;
@@ -17,7 +17,7 @@ pub type Known = Vec<(NodeId, Expr)>;
 /// The stages of a thread's elements.
 pub struct Stages<'a> {
     plan: &'a StreamPlan,
-    /// The variables of the thread's first element, with their values; the plane's is that of the step.
+    /// The variables of the thread's first element, with their values; that of the plane is set in each step.
     vars: &'a [(NodeId, Expr)],
     /// The axis of the planes.
     axis: usize,
@@ -60,8 +60,8 @@ impl<'a> Stages<'a> {
         known
     }
 
-    /// Computes what the lines of a step make possible in some stages: with each row all of them, so that it waits in
-    /// registers for no other.
+    /// Computes what the loaded lines make possible in these stages, row by row for all stages together, so that a
+    /// row need not wait in registers for another one.
     pub fn compute(
         &self,
         l: &mut Lower,
@@ -82,7 +82,7 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Gives what waits between steps its next values.
+    /// Assigns the slots their values for the next step.
     pub fn advance(&self, loaded: &HashMap<Element, Expr>, known: &[Known], out: &mut Vec<Stmt>) {
         for (slot, from) in self.plan.slots() {
             let value = match (&slot, from) {

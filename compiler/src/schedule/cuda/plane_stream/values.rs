@@ -1,5 +1,5 @@
-//! What a load gives in terms of elements that are there: what lies beyond the edges, and elements of tiles in shared
-//! memory.
+//! The value of a load as an expression of elements that exist: it replaces what lies beyond the edges, and reads of
+//! arrays by reads of tiles in shared memory.
 
 use super::plan::Element;
 use crate::core::simplify::simplify;
@@ -11,11 +11,11 @@ use crate::schedule::cuda::expressions::int32;
 use crate::schedule::element::lower::{LaunchContext, Lower};
 use rustc_hash::FxHashMap as HashMap;
 
-/// A part of a plane in shared memory, from which elements are loaded that the block has computed.
+/// A part of a plane in shared memory, which holds elements that the block has computed.
 #[derive(Clone)]
 pub struct Tile {
     pub area: Mem,
-    /// The index in it of the first element.
+    /// The index in shared memory of the tile's first element.
     pub base: Expr,
     /// The first row and column.
     pub first: [Expr; 2],
@@ -24,8 +24,8 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Returns the place of an index along rows (0) or columns (1), for an access of `count` elements. What no
-    /// element that is stored needs may lie outside; then it is another place.
+    /// Returns the place in the tile of an index along rows (0) or columns (1), for an access of `count` elements. An
+    /// index outside of the tile gives some place inside: no element that is stored needs it.
     pub fn place(&self, axis: usize, index: Expr, count: i64) -> Expr {
         let place = Expr::Cast(Ty::I32, Box::new(index.minus(self.first[axis].clone())));
         let last = int32((self.extents[axis] - count) as i32);
@@ -33,18 +33,18 @@ impl Tile {
     }
 }
 
-/// Where the elements of a step lie, if not in arrays in memory with clamped edges.
+/// Where the elements of a step are loaded from, if not from arrays in memory with clamped edges.
 #[derive(Default)]
 pub struct Sources {
-    /// For each of the last three axes whether reads beyond its edges go on at its other end. Tiles hold those
+    /// For each of the last three axes, whether reads beyond its edges go on at its other end. Tiles hold those
     /// elements.
     pub wrapped: [bool; 3],
     /// The arrays that are loaded from tiles.
     pub tiles: HashMap<NodeId, Tile>,
 }
 
-/// Returns the value of an element at these indices; without a halo what is clamped is read by no element that is
-/// inside.
+/// Returns the value of an element at these indices. Without a halo, an index out of bounds is clamped: no element
+/// that is stored reads it.
 pub fn value(
     l: &mut Lower,
     (halo, sources): (&Halo, &Sources),
@@ -56,7 +56,7 @@ pub fn value(
     let mut at = Vec::new();
     for (a, (own, by)) in index.iter().zip(&e.at).enumerate() {
         let g = &mut l.launch.g;
-        // a plane is an age
+        // the offset of a plane is an age
         let by = g.lit(Lit::i64(if a == axis { -by } else { *by }));
         at.push(linear::add(g, *own, by));
     }
@@ -78,8 +78,8 @@ pub fn value(
     l.launch.g.add(Op::Elem(e.array, at))
 }
 
-/// Returns the value with the index of each axis whose reads go on at the other end: in a tile the plain one, in
-/// memory that of the other end.
+/// Returns the value with indices for the axes whose reads go on at the other end: in a tile the index itself, in
+/// memory that of the element at the other end.
 fn going_on(l: &mut Lower, (array, sources): (NodeId, &Sources), at: &[NodeId], value: NodeId) -> NodeId {
     if !sources.wrapped.contains(&true) {
         return value;
@@ -113,12 +113,12 @@ fn other_end(l: &mut Lower, array: NodeId, axis: u8, at: NodeId) -> NodeId {
     let is_behind = g.add(Op::Binary(BinaryOp::Ge, at, n));
     let inner = g.add(Op::Select(is_behind, behind, at));
     let other = g.add(Op::Select(is_before, before, inner));
-    // blocks that reach far beyond the end load there what nothing needs
+    // blocks that reach beyond the end by more than a whole extent load something that nothing needs
     halo::clamped(g, other, n)
 }
 
-/// Returns a constant beyond the edges of several axes, `select(a, select(b, x, c), c)`, as `select(a and b, x, c)`,
-/// where what does not follow from the plane is one condition.
+/// Returns a constant beyond the edges of several axes, `select(a, select(b, x, c), c)`, as `select(a and b, x, c)`.
+/// All parts of the condition that do not depend on the plane become one condition.
 fn with_one_condition(l: &mut Lower, plane: NodeId, value: NodeId) -> NodeId {
     let g = &mut l.launch.g;
     let (mut inside, mut conditions, mut beyond) = (value, Vec::new(), None);
@@ -139,8 +139,8 @@ fn with_one_condition(l: &mut Lower, plane: NodeId, value: NodeId) -> NodeId {
     and(all).map_or(value, |c| l.launch.g.add(Op::Select(c, inside, beyond)))
 }
 
-/// Returns the index that is clamped to an axis of an array, if it is: what is clamped has one form, in any order of
-/// operands.
+/// Returns the index inside of a clamp to an axis of an array, if the node is one. Clamps have one form, except for
+/// the order of operands.
 fn unclamped(l: &mut LaunchContext, (array, axis): (NodeId, u8), n: NodeId) -> Option<NodeId> {
     let extent = l.extent(array, axis);
     let g = &mut l.g;
@@ -154,8 +154,8 @@ fn unclamped(l: &mut LaunchContext, (array, axis): (NodeId, u8), n: NodeId) -> O
     operand(g, n, BinaryOp::Min, last).and_then(|n| operand(g, n, BinaryOp::Max, zero))
 }
 
-/// Returns an element of a plane that is clamped twice, because the program clamps it and the halo does, as one of a
-/// plane that is clamped once.
+/// Returns an element whose plane is clamped twice, by the program and by the halo, as one whose plane is clamped
+/// once.
 fn clamped_once(l: &mut LaunchContext, axis: usize, value: NodeId) -> NodeId {
     match l.g.op(value).clone() {
         Op::Select(c, a, b) => {

@@ -24,7 +24,7 @@ impl PlaneParams for PlaneStreamParams {
         l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
     }
 
-    /// Returns for which extents the blocks have enough elements, and are enough.
+    /// Returns for which extents blocks have enough elements, and there are enough blocks.
     fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
         let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
         Profit { min_blocks: Some(MIN_BLOCKS), ..of_plane }
@@ -45,7 +45,7 @@ pub fn variants(
     if fused.domain.len() < 3 {
         return Vec::new();
     }
-    // elements at the edges that are computed in another way are so by conditions of the program's own elements
+    // conditions of the program itself say which elements at the edges are computed in another way
     let inner = match Halo::of(l, fused, inner) {
         Some(_) => inner.clone(),
         None => Rc::new(Interior::whole(fused)),
@@ -55,7 +55,7 @@ pub fn variants(
     let unaligned = (ThreadLayout { unaligned: true, v: 1, ..layout }, guards);
     let mut serves = true;
     plane_variants::list(l, (fused, &inner), (layout, whole), Some(unaligned), |l, stencils, layout| {
-        // what does not serve aligned arrays is no better for others
+        // if the parameters for aligned arrays do not serve, those for others do not either
         let params = PlaneStreamParams::of(l, (fused, &inner), stencils, layout).filter(|_| serves);
         serves = params.is_some();
         params

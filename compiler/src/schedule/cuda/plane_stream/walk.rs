@@ -1,4 +1,4 @@
-//! The walk of one thread: in each step a plane arrives, and the elements of every stage are taken one further.
+//! The walk of one thread: in each step a plane arrives, and the elements of every stage advance to the next one.
 
 use super::PlaneStreamParams;
 use super::loads::Loads;
@@ -119,8 +119,8 @@ impl Walk<'_> {
                 0..0
             }
             false => {
-                // what is loaded late has no use in the first steps of a walk; earlier stages wait for the plane that
-                // arrives, so they come after it
+                // late loads are of no use in the first steps of a walk; earlier stages need nothing but the plane
+                // that arrives, so they come after the last one
                 let is_wanted = |e: &Element| late.contains(e) && !loaded.contains_key(e);
                 let others = loads.emit(l, (self.axis, now), &is_wanted, &mut body)?;
                 loaded.extend(others);

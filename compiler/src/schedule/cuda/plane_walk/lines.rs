@@ -6,9 +6,9 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::stencil::Stencil;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The order of the lines of a step. Sums that go through planes first shrink to a value per element if lines
-/// come plane by plane. Others, such as those of the neighbours in opposite directions, need lines of all planes
-/// before a row is complete: row by row they have few rows in registers.
+/// The order of the lines of a step. Plane by plane suits sums that go through planes first: they shrink to one value
+/// for each element. Other sums, such as those that add neighbours in opposite directions, need lines of all planes
+/// before a row is complete: row by row, few of their rows are in registers at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Order {
     Planes,
@@ -16,7 +16,8 @@ pub enum Order {
 }
 
 impl Order {
-    /// Returns the place of a line among those of a step: they are computed with together if it is the same.
+    /// Returns the place of a line in the order of a step. Lines of the same place are loaded before anything is
+    /// computed with them.
     pub fn place(self, line: &Line) -> (i64, i64) {
         let row = line.at.len() - 1;
         match self {
@@ -26,7 +27,7 @@ impl Order {
     }
 }
 
-/// Returns the lines that a thread's rows of so many planes read, in order.
+/// Returns, in order, the lines that a thread's rows of `planes` planes read.
 pub fn lines(
     l: &LaunchContext,
     stencils: &[&Stencil],

@@ -1,7 +1,7 @@
-//! Stencils of volumes: a block walks through the planes of its tile of rows and columns (Micikevicius 2009).
-//! Chosen where elements read one array in several planes that cannot pass through registers (`plane_stream/`):
-//! because reads do not agree on what lies beyond the edges, or read too many planes. The call must have blocks for
-//! the whole device; the other strategies of stencils come after it.
+//! Stencils of volumes: a block walks through the planes of its tile of rows and columns (Micikevicius 2009). Chosen
+//! where elements read one array in several planes that cannot pass through registers (`plane_stream/`), because
+//! reads do not agree on what lies beyond the edges, or because there are too many planes. The call must have enough
+//! blocks for the whole device. The other strategies for stencils come after it.
 //!
 //! ```text
 //! block: a tile of rows and columns as in register tiling, and `block_planes` planes of it
@@ -11,17 +11,17 @@
 //!     compute what can be computed with each line, and store the rows that are complete
 //! ```
 //!
-//! A line is loaded into registers once for all planes and rows of the thread that read it. The planes around
-//! the step are still in the first-level cache, where the threads of a block leave them for one another and for
-//! the next step; so the second-level cache delivers each plane of a tile about once, where blocks of one plane
-//! each ask for it once for every plane that reads it. Neighbouring blocks along the planes walk towards one
-//! another or away from one another: what both read, they read at the same time, and memory delivers it once.
+//! A line is loaded into registers once for all planes and rows of the thread that read it. The planes around the
+//! step are still in the first-level cache, because threads of the block have loaded them for the step before. So the
+//! second-level cache delivers each plane of a tile about once, where blocks of one plane would each ask for it once
+//! for every plane that reads it. Neighbouring blocks along the planes walk towards one another or away from one
+//! another: they read the planes that both need at the same time, and memory delivers these once.
 //!
-//! Where all reads agree on what is beyond the edges (`boundary/halo.rs`), it is loaded into the same registers,
-//! and the interior's code serves all elements: columns beside the thread's own are loaded with the rest, element
-//! by element, so that the first and the last lanes of a row have no code of their own; threads at other edges go
-//! row by row, and load all of their lines element by element. Else the elements of threads that are not in
-//! the interior are left to `boundary_elements.rs`.
+//! Where all reads agree on what is beyond the edges (`boundary/halo.rs`), that is loaded into the same registers,
+//! and the interior's code serves all elements. Columns beside the thread's own are loaded element by element, so
+//! that the first and the last lanes of a row need no code of their own; threads at other edges go row by row, and
+//! load all of their lines element by element. Where reads do not agree, `boundary_elements.rs` computes the elements
+//! of threads that are not in the interior.
 
 mod lines;
 mod part;
@@ -41,34 +41,35 @@ use crate::schedule::facts::stencil::{self, Stencil};
 use crate::schedule::groups::FusedGroup;
 use lines::{Order, lines};
 
-/// The planes through which a block walks. With more of them fewer planes are read by two blocks, with fewer of
-/// them there are more blocks.
+/// The number of planes through which a block walks. With more planes, neighbouring blocks load fewer planes twice;
+/// with fewer planes, there are more blocks.
 const BLOCK_PLANES: i64 = 16;
 
-/// The most taps of all reads for which a thread has one row of one plane a step, and as few registers as let
-/// eight blocks be resident: such stencils wait for memory, which more threads hide. Others load so much from
-/// the first-level cache that each line should serve several rows (`bench/NOTES.md`).
+/// The maximum number of taps of all reads for which a thread has one row of one plane in a step, and so few
+/// registers that eight blocks are resident: such stencils wait for memory, and more threads hide its latency. Others
+/// load so much from the first-level cache that each line should serve several rows (`bench/NOTES.md`).
 const MAX_TAPS_ONE_ROW: usize = 8;
 
-/// The rows of a thread that has several; half as many if it has many columns.
+/// The number of rows of a thread that has several; if it has many columns, it has half as many rows.
 const THREAD_ROWS: i64 = 4;
 
 /// The planes of a step, in order of preference: with more of them each line is loaded for more elements.
 const PLANES: [i64; 2] = [2, 1];
 
-/// The words of registers of values that wait for later lines, and the resident blocks of a multiprocessor with
-/// them: a thread has 80 registers, or 128. Addresses, and what is loaded and not yet needed, take the rest. With 64
-/// registers and four blocks some values are spilled.
-/// More resident blocks hide more of the latency of loads, so they come before more planes.
+/// How many words of registers may wait for later lines, and how many blocks are then resident on a multiprocessor: a
+/// thread has 80 registers, or 128. Addresses, and what is loaded and not yet needed, take the rest. With 64
+/// registers and four blocks some values are spilled. More resident blocks hide more of the latency of loads, so they
+/// are preferred to more planes.
 const WORDS: [(i64, u32); 2] = [(60, 3), (112, 2)];
 
-/// The limit for a thread that has one row: it has 32 registers, or 64.
+/// The same for a thread that has one row: it has 32 registers, or 64.
 const WORDS_ONE_ROW: [(i64, u32); 2] = [(28, 8), (52, 4)];
 
-/// The most elements of a thread in a step, whose code is written for each of them.
+/// The maximum number of elements of a thread in a step, whose code is written for each of them.
 const MAX_ELEMENTS: i64 = 64;
 
-/// The most taps for which a thread has the full vector width of columns if these are a warp's width apart.
+/// The maximum number of taps for which a thread has the full vector width of columns if these are a warp's width
+/// apart.
 const MAX_TAPS_FULL_WIDTH: usize = 12;
 
 /// The least number of blocks: two for each multiprocessor of a large device.
@@ -130,7 +131,7 @@ impl PlaneWalkParams {
                 let [lines, lines_of_one, lines_of_row] =
                     [(tiling, planes), (tiling, 1), (row, 1)].map(|(of, n)| lines(l, &mine, of, n, order));
                 let words = part::most_words(l, inner, tiling, planes, &lines, order);
-                // columns that are apart are loaded one by one, which takes more registers at a time
+                // columns that are not neighbours are loaded one by one, which takes more registers at a time
                 let words = if layout.unaligned { words * 3 / 2 } else { words };
                 let Some((_, blocks)) = WORDS.into_iter().find(|w| words <= w.0) else { continue };
                 let more = WORDS_ONE_ROW.into_iter().find(|w| has_one_row && words <= w.0);

@@ -53,13 +53,13 @@ impl Part<'_> {
 /// Whether the elements that a thread computes, and the lines that it loads, may be beyond an edge.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Edges {
-    /// Only columns beside the thread's own may be, where they have a halo.
+    /// Only columns beside the thread's own may be, and their elements are loaded from the halo.
     Beside,
-    /// All but the thread's rows may be, and the elements' array has a halo.
+    /// The lines may be, but not the thread's rows, and the elements' array has a halo.
     All,
 }
 
-/// Computes all elements, and stores each row as soon as it is complete; at the edges what is inside.
+/// Computes all elements, and stores each row as soon as it is complete; at the edges only the elements in bounds.
 pub fn elements(l: &mut Lower, part: &Part, edges: Edges, out: &mut Vec<Stmt>) -> Result<()> {
     l.with_loaded(HashMap::default(), |l| {
         let index: Vec<NodeId> = part.position.vars.iter().map(|v| v.0).collect();
@@ -133,8 +133,8 @@ fn scheduled(
     }
 }
 
-/// Returns the most words of registers that wait for later lines in a step of so many planes. Row by row the
-/// addresses of all planes wait, too.
+/// Returns the maximum number of words of registers that wait for later lines in a step of `planes` planes. Where
+/// lines come row by row, the addresses of all planes wait, too.
 pub fn most_words(
     l: &mut LaunchContext,
     inner: &Interior,
@@ -150,13 +150,13 @@ pub fn most_words(
     schedule.most_words(l) + addresses
 }
 
-/// Whether an access loads columns beside those of the thread alone.
+/// Whether an access loads only columns beside those of the thread.
 pub fn is_beside(tiling: PlaneTiling, (first, count): (i64, i64)) -> bool {
     !tiling.thread_columns().any(|k| (first..first + count).contains(&k))
 }
 
-/// Loads a line into registers: by vectors, and beyond the edges element by element. `known` are the values of
-/// nodes that those elements need.
+/// Loads a line into registers: by vector accesses, and beyond the edges element by element. `known` are the values
+/// of nodes that those elements need.
 fn load(
     l: &mut Lower,
     line: &Line,
@@ -175,7 +175,7 @@ fn load(
     if others.is_empty() {
         return Ok(());
     }
-    // the array's accesses are a fact of the launch: they need not be noted here
+    // the facts have this access already, so it need not be noted here
     let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
     let start = part.position.line(l, mem, &line.at);
     let start = bind(l, "line", start, out);
@@ -190,7 +190,7 @@ fn load(
     Ok(())
 }
 
-/// Notes that an element of a line is loaded.
+/// Notes in which register an element of a line is.
 fn note(l: &mut Lower, line: &Line, part: &Part, lane: i64, value: Expr) {
     let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
     let key = (line.array, part.position.index(l, &at));
@@ -214,7 +214,7 @@ fn singles(l: &mut Lower, line: &Line, part: &Part, edges: Edges) -> Vec<Single>
         let index = part.position.index(l, &at);
         let value = match part.halo.and_then(|halo| halo.value(l.launch, line.array, &index)) {
             Some(value) => value,
-            // beyond the edges no element that is inside reads it
+            // no element in bounds reads beyond the edges, so the clamped index may give any value
             None => {
                 let extents: Vec<NodeId> =
                     (0..index.len() as u8).map(|axis| l.launch.extent(line.array, axis)).collect();
@@ -226,7 +226,7 @@ fn singles(l: &mut Lower, line: &Line, part: &Part, edges: Edges) -> Vec<Single>
         values.push(value);
     }
     if edges == Edges::Beside {
-        // the other axes are in the interior
+        // along the other axes the thread is in the interior
         let index: Vec<NodeId> =
             part.position.vars.iter().map(|v| v.0).take(part.fused.domain.len() - 1).collect();
         let extents = &part.fused.domain[..index.len()];
@@ -235,8 +235,8 @@ fn singles(l: &mut Lower, line: &Line, part: &Part, edges: Edges) -> Vec<Single>
     lanes.into_iter().zip(values).map(|(lane, value)| Single { lane, value }).collect()
 }
 
-/// Computes the indices and the conditions that elements loaded one by one have in common, and returns all nodes
-/// whose values are known.
+/// Computes the indices and the conditions that several elements loaded one by one need, and returns all nodes whose
+/// values are known.
 fn shared(
     l: &mut Lower,
     part: &Part,

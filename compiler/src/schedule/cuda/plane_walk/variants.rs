@@ -23,7 +23,7 @@ impl PlaneParams for PlaneWalkParams {
         l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
     }
 
-    /// Returns for which extents the blocks have enough elements, and are enough.
+    /// Returns for which extents blocks have enough elements, and there are enough blocks.
     fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
         let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
         Profit { min_blocks: Some(MIN_BLOCKS), ..of_plane }

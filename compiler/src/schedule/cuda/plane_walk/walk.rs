@@ -67,7 +67,7 @@ fn at(position: &ThreadPosition, axis: usize, index: &Expr) -> ThreadPosition {
 }
 
 impl Walk<'_> {
-    /// Computes the planes of a step: all at once in the interior, else one by one.
+    /// Computes the planes of a step: in the interior all together, else one by one.
     fn step(&self, l: &mut Lower, position: &ThreadPosition, out: &mut Vec<Stmt>) -> Result<()> {
         let (tiling, planes, last) = (self.params.tiling, self.params.planes, self.fused.domain.len() - 1);
         let bounds = self.bounds(l, position, planes, &self.params.lines);
@@ -96,7 +96,7 @@ impl Walk<'_> {
                     one.push(Stmt::If(inside, full, edge));
                 }
                 None => {
-                    // lanes in the interior of the step have their elements already
+                    // lanes in the interior along all planes of the step have computed their elements already
                     one.push(Stmt::If(own.clone(), vec![], vec![Stmt::If(inside, full, vec![])]));
                     self.edges(l, &of_one, &bounds, &mut one)?;
                 }
@@ -109,7 +109,7 @@ impl Walk<'_> {
             out.push(Stmt::If(own, full, rest));
             return Ok(());
         }
-        // all lanes of a warp take part at its edges
+        // all lanes of a warp must take part in computing its elements at the edges
         let whole = bounds.contains(&position.block[last], tiling.block_columns);
         out.push(Stmt::If(own, full, vec![]));
         out.push(Stmt::If(whole, vec![], rest));
@@ -155,8 +155,8 @@ impl Walk<'_> {
         Part { fused, arrays, position, tiling, planes, halo, lines, order }
     }
 
-    /// Returns the bounds within which so many planes of a thread are in the interior, but for columns beside
-    /// its own where these have a halo.
+    /// Returns the bounds within which `planes` planes of a thread are in the interior. Columns beside its own may
+    /// lie outside if they have a halo.
     fn bounds(
         &self,
         l: &mut Lower,

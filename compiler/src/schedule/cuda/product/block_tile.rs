@@ -14,14 +14,13 @@ pub struct BlockTile {
     pub v: i64,
     /// Whether the sums of panels are in shared memory.
     pub sums_shared: bool,
-    /// The number of buffers of each side, a power of two: those of the step that is computed with
-    /// and of the steps that are loaded meanwhile.
+    /// The number of buffers of each side, a power of two: one for the step that is being computed, the others for
+    /// the steps that are loaded meanwhile.
     pub stages: i64,
-    /// Whether rows of arrays may begin anywhere and have any strides: all global accesses are then of one
-    /// element.
+    /// Whether rows of arrays may begin anywhere and have any strides. Each global access is then of one element.
     pub any_strides: bool,
-    /// Whether blocks at the edges run the same code as others: they load the last rows and columns once more in
-    /// place of those that lie beyond, whose results nobody stores.
+    /// Whether blocks at the edges run the same code as others. In place of rows and columns beyond an edge they load
+    /// the last ones once more, and do not store the results of these.
     pub clamped: bool,
 }
 
@@ -40,8 +39,8 @@ pub struct TileSide {
     pub size: i64,
     /// The number of threads along this side.
     pub threads: i64,
-    /// Whether this is the short side of a skinny tile. It may be longer than the matrix, so its
-    /// values are loaded one by one, each with a bounds check.
+    /// Whether this is the short side of a skinny tile. It may be longer than the matrix, so its values are loaded
+    /// one by one, each with a bounds check.
     pub skinny: bool,
 }
 
@@ -72,16 +71,16 @@ impl BlockTile {
         BlockTile { sums_shared: true, ..BlockTile::of([side; 2], 16, v) }
     }
 
-    /// Returns a square block tile of 128 x 128 results and 8 x 16 threads, with thread tiles of 16 x 8: the most
-    /// multiplications for each value from shared memory.
+    /// Returns a square block tile of 128 x 128 results and 8 x 16 threads, with thread tiles of 16 x 8. They have
+    /// the most multiplications for each value that is loaded from shared memory.
     pub fn square_16x8_per_thread(v: i64) -> BlockTile {
         let side = |threads| TileSide { size: 128, threads, skinny: false };
         BlockTile { sums_shared: true, ..BlockTile::of([side(8), side(16)], 16, v) }
     }
 
-    /// Returns a skinny block tile, whose side `long` is long and whose other side has `short` rows
-    /// or columns. A thread has one row (`long` = 0), or `v` columns (`long` = 1). Rows are loaded
-    /// by 128 bytes each: by 64 bytes, reading memory takes half as long again.
+    /// Returns a skinny block tile, whose side `long` is long and whose other side has `short` rows or columns. A
+    /// thread has one row (`long` = 0), or `v` columns (`long` = 1). Each step loads 128 bytes of a row: with 64
+    /// bytes, reading memory takes 1.5 times as long.
     pub fn skinny(long: usize, short: i64, v: i64, depth: i64) -> BlockTile {
         let mut sides = [TileSide { size: short, threads: 1, skinny: true }; 2];
         let size = if long == 0 { 64 } else { 64 * v };
@@ -89,8 +88,8 @@ impl BlockTile {
         BlockTile::of(sides, depth, v)
     }
 
-    /// Returns a skinny block tile of 32 long rows, which are copied by 256 bytes each, three steps ahead:
-    /// 24 KB on their way for each warp.
+    /// Returns a skinny block tile of 32 long rows, of each of which a step copies 256 bytes. Copies begin three
+    /// steps ahead, so that each warp has 24 KB on their way.
     pub fn skinny_copied(short: i64, v: i64) -> BlockTile {
         let sides = [
             TileSide { size: 32, threads: 32, skinny: false },
@@ -99,14 +98,14 @@ impl BlockTile {
         BlockTile { stages: 4, clamped: true, ..BlockTile::of(sides, 16 * v, v) }
     }
 
-    /// Returns the skinny block tile whose rows are copied by 512 bytes each, one step ahead. Memory is
-    /// read faster by it, but the last, partial step, which is read by elements, may be twice as long.
+    /// Returns the skinny block tile of which a step copies 512 bytes of each row, one step ahead. This reads memory
+    /// faster, but the last, partial step, which is read element by element, may be twice as long.
     pub fn skinny_copied_by_512(short: i64, v: i64) -> BlockTile {
         BlockTile { stages: 2, depth: 32 * v, ..BlockTile::skinny_copied(short, v) }
     }
 
-    /// Returns the block tile for arrays of any strides and alignment. Addresses of single elements take registers, so
-    /// that large thread tiles are half as deep.
+    /// Returns the block tile for arrays of any strides and alignment. Addresses of single elements take registers,
+    /// so large thread tiles have half the depth.
     pub fn for_any_strides(self) -> BlockTile {
         let has_room = self.area() <= 64 * self.threads();
         let depth = if has_room { self.depth } else { self.depth / 2 };
@@ -123,20 +122,19 @@ impl BlockTile {
         self.sides[0].size * self.sides[1].size
     }
 
-    /// Returns the number of a thread's results that are neighbours along a side.
+    /// Returns how many of a thread's results are neighbours along a side.
     pub fn group(self, side: usize) -> i64 {
         self.v.min(self.sides[side].per_thread())
     }
 
-    /// Returns the offset of the thread's `r`-th row or column from its first. The groups of a
-    /// thread are as far apart as all threads' groups take together, so that no two lanes access
-    /// one bank of shared memory.
+    /// Returns the offset of the thread's `r`-th row or column from its first. A thread's groups are as far apart as
+    /// all threads' groups take together, so that no two lanes access the same bank of shared memory.
     pub fn offset(self, side: usize, r: i64) -> i64 {
         let group = self.group(side);
         r / group * self.sides[side].threads * group + r % group
     }
 
-    /// Returns the same offset for a row or column whose number (i32) is known in the kernel only.
+    /// Returns the same offset for a row or column whose number (i32) only the kernel knows.
     pub fn offset_of(self, side: usize, r: Expr) -> Expr {
         let (group, threads) = (self.group(side), self.sides[side].threads);
         if group == self.sides[side].per_thread() {
@@ -148,9 +146,9 @@ impl BlockTile {
         number.times(int32((threads * group) as i32)).plus(rest)
     }
 
-    /// Returns the distances in shared memory from one row (or column) to the next, and from one inner
-    /// index to the next. The padding keeps vectors aligned, and transposed stores and loads along the inner
-    /// index free of bank conflicts.
+    /// Returns the distances in shared memory from one row (or column) to the next, and from one inner index to the
+    /// next. Padding keeps vectors aligned, and keeps transposed stores and loads along the inner index free of bank
+    /// conflicts.
     pub fn pitches(self, side: usize, along_k: bool, layout: Layout) -> [i64; 2] {
         if layout == Layout::AlongK {
             return [self.depth + self.v, 1];

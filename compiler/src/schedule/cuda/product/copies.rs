@@ -1,5 +1,5 @@
-//! Asynchronous copies from global to shared memory: what needs no transposition and no computation
-//! goes there without registers, which leaves them to the accumulators and keeps more bytes on their way.
+//! Asynchronous copies from global to shared memory, for values that need no transposition and no computation. They
+//! pass through no registers, which leaves these to the accumulators, and keep more bytes on their way.
 
 use super::ProductBlock;
 use super::block_tile::Layout;
@@ -11,7 +11,7 @@ use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::element::lower::{Lower, bind};
 
 impl ProductBlock<'_> {
-    /// Returns whether the interior copies anything.
+    /// Returns whether the K loop copies anything asynchronously.
     pub(super) fn copies(&self, full: bool) -> bool {
         full && self.copied.iter().any(|c| *c)
     }

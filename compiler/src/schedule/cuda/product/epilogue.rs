@@ -1,4 +1,4 @@
-//! The epilogue: a thread stores its results, as elements of the product or as those of one panel.
+//! The epilogue: a thread stores its results, either as elements of the product or as partial results of one panel.
 
 use super::{Panel, ProductBlock, Results, Sums, and, scratch_address};
 use crate::core::NodeId;
@@ -12,8 +12,8 @@ use crate::schedule::facts::loop_nests::Env;
 use crate::schedule::facts::products::Product;
 use crate::schedule::groups::Item;
 
-/// The maximum number of operations of an epilogue that is repeated for each result of a thread. A
-/// longer one is a loop.
+/// The maximum number of operations of an epilogue that is written once for each result of a thread. A longer one is
+/// a loop over the results.
 const MAX_UNROLLED: usize = 768;
 /// The maximum number of results of a thread for which the epilogue is repeated.
 const MAX_RESULTS: usize = 64;
@@ -30,8 +30,8 @@ pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr
     terms.reduce(Expr::plus).expect("an index an axis")
 }
 
-/// Computes what follows from the result of the element with these row and column variables, and
-/// stores it. If the result is a sum of panels, the initial value joins it first.
+/// Computes what follows from the result of the element with these row and column variables, and stores it. If the
+/// result is a sum of panels, it is joined to the initial value first.
 pub fn store(
     l: &mut Lower,
     p: &Product,
@@ -104,9 +104,9 @@ impl ProductBlock<'_> {
         g.reachable_until(self.p.roots.iter().copied(), |n| g.is_closed(n) || n == result).len()
     }
 
-    /// Does the same as [`ProductBlock::epilogue`], with a loop over the results, so that long code
-    /// is not repeated for each of them. The loop reads the results from shared memory, where only
-    /// their own thread has them: all at once, or row by row if they take too many bytes.
+    /// Does the same as [`ProductBlock::epilogue`] with a loop over the results, so that long code is not repeated
+    /// for each of them. The loop reads a thread's results from shared memory, where no other thread accesses them:
+    /// all of them at once, or row by row if they take too many bytes.
     fn epilogue_loop(
         &self,
         l: &mut Lower,

@@ -1,5 +1,5 @@
-//! The K loop, with several buffers: the values of later steps are loaded from global memory while the
-//! values of this step are used from shared memory.
+//! The K loop, with several buffers: while a step computes with values from shared memory, the values of later steps
+//! are loaded from global memory.
 
 use super::block_tile::Layout;
 use super::staging_loads::GlobalLoads;
@@ -14,7 +14,7 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::loop_nests::Env;
 use std::ops::Range;
 
-/// The most inner indices whose code is written one after another where threads load them by vectors.
+/// The maximum number of inner indices whose code is unrolled where threads load them by vectors.
 const MAX_UNROLLED: i64 = 16;
 
 /// A step of the K loop that is loaded ahead.
@@ -72,7 +72,7 @@ impl ProductBlock<'_> {
         let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
         let mut rest = Vec::new();
         if self.is_direct() {
-            // all threads have computed the last whole step
+            // the barrier says that all threads have computed the last whole step
             rest.push(Stmt::Barrier);
             self.load_directly(l, (&done, &int32(0)), full, true, &mut rest)?;
         } else {
@@ -87,8 +87,8 @@ impl ProductBlock<'_> {
         Ok(())
     }
 
-    /// Begins to load the values of a step: copies go to its buffer at once, if there is such a step;
-    /// what goes through registers is that of the last step otherwise, which nothing uses.
+    /// Begins to load the values of a step. Copies go to its buffer at once, if there is such a step. Loads through
+    /// registers load the last step again if there is none, and nothing uses these values.
     fn load_step(
         &self,
         l: &mut Lower,
@@ -113,7 +113,7 @@ impl ProductBlock<'_> {
         self.load_global(l, &k, full, false, out)
     }
 
-    /// Stores what a step loaded to its buffer, and makes a group of its copies.
+    /// Stores what a step has loaded into its buffer, and ends the group of its copies.
     fn store_step(&self, l: &mut Lower, loads: GlobalLoads, to: &Step, full: bool, out: &mut Vec<Stmt>) {
         self.store_shared(l, loads, to.buffer.clone(), out);
         if self.copies(full) {
@@ -121,8 +121,8 @@ impl ProductBlock<'_> {
         }
     }
 
-    /// Whether what is not copied is stored as soon as it is loaded: a thread has too much of a step for its
-    /// registers.
+    /// Whether values that are not copied are stored as soon as they are loaded, because those of one step would take
+    /// too many of a thread's registers.
     fn is_direct(&self) -> bool {
         self.inner_group() > 1
     }
@@ -172,7 +172,7 @@ impl ProductBlock<'_> {
         })
     }
 
-    /// Takes all inner indices of a step: unrolled, or by turns of a loop if they are many.
+    /// Computes all inner indices of a step: unrolled, or in turns of a loop if there are many.
     fn whole_step(
         &self,
         l: &mut Lower,
@@ -183,7 +183,7 @@ impl ProductBlock<'_> {
     ) -> Result<()> {
         let (depth, group) = (self.tile.depth, self.inner_group());
         let mut addresses = self.shared_addresses(l, buffer_index, out);
-        // without vectors along the inner index a step is short
+        // without vectors along the inner index a step has few inner indices
         let unrolled = if group > 1 { depth.min(MAX_UNROLLED) } else { depth };
         let (turn, mut body) = (l.k.reg("turn", Ty::I32), Vec::new());
         let mut base = base.clone();
@@ -205,7 +205,7 @@ impl ProductBlock<'_> {
         Ok(())
     }
 
-    /// Takes `count` inner indices, in a loop.
+    /// Computes `count` inner indices in a loop.
     fn rolled_loop(
         &self,
         l: &mut Lower,
@@ -229,8 +229,8 @@ impl ProductBlock<'_> {
         Ok(())
     }
 
-    /// Adds the products of some neighbouring inner indices to all accumulators of the thread. `rows`
-    /// are their numbers in the buffer, counted from `addresses`; the first has the inner index `k`.
+    /// Adds the products of some neighbouring inner indices to all accumulators of the thread. `rows` are their
+    /// numbers in the buffer, counted from `addresses`; the first of them is inner index `k`.
     fn accumulate(
         &self,
         l: &mut Lower,
@@ -267,7 +267,7 @@ impl ProductBlock<'_> {
         Ok(())
     }
 
-    /// Loads the values of one inner index for the thread's rows (or columns): for each part.
+    /// Loads the values of one inner index for the thread's rows (or columns), for each part.
     fn load_row(&self, l: &mut Lower, s: usize, at: &Expr, row: i64, out: &mut Vec<Stmt>) -> Vec<Vec<Reg>> {
         let (v, [_, pitch]) = (self.tile.group(s), self.pitches(s));
         let mut parts = Vec::new();
@@ -284,8 +284,8 @@ impl ProductBlock<'_> {
         parts
     }
 
-    /// Loads the values of neighbouring inner indices for the thread's rows (or columns): for each part and
-    /// inner index.
+    /// Loads the values of neighbouring inner indices for the thread's rows (or columns), for each part and inner
+    /// index.
     fn load_along_k(
         &self,
         l: &mut Lower,

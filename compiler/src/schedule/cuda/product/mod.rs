@@ -1,22 +1,20 @@
-//! Product: a matrix whose element (i, j) is a fold over k of values that depend on (i, k) and
-//! values that depend on (k, j): matrix products, distances of all pairs of points
-//! (`schedule/facts/products.rs`). Tiled for shared memory and registers (block tiles and thread tiles;
-//! Volkov, Demmel 2008). Chosen for all such groups. The cost is that of the multiplications, once
-//! the block tiles keep all multiprocessors busy.
+//! Product: a matrix whose element (i, j) is a fold over k of values that depend on (i, k) and values that depend on
+//! (k, j), such as a matrix product or the distances of all pairs of points (`schedule/facts/products.rs`). It is
+//! tiled for shared memory and registers (block tiles and thread tiles; Volkov, Demmel 2008). Chosen for all such
+//! groups. The cost is that of the multiplications, if there are enough block tiles to keep all multiprocessors busy.
 //!
-//! A block computes a block tile. In each step of the K loop its threads load values of rows and
-//! columns from global memory while they compute with those of the step before, which lie in shared
-//! memory (two buffers, or four where rows are copied). Rows are transposed there, so that a thread reads four neighbours of both
-//! sides by one access. What needs no transposition is copied there without registers ([`copies`]). A thread tile has 8 x 8 results in registers (4 x 4 for elements of 8 bytes
-//! and in small block tiles), in groups of four. A transposed operand only changes the direction of
-//! the loads. Sums are cut into panels of 512 inner indices (semantics 5.7).
+//! A block computes a block tile. In each step of the K loop its threads load values of rows and columns from global
+//! memory, while they compute with those of the step before, which lie in shared memory (in two buffers, or four
+//! where rows are copied). Rows are transposed there, so that a thread reads four neighbours of either side by one
+//! access. What needs no transposition is copied there without registers ([`copies`]). A thread tile has 8 x 8
+//! results in registers (4 x 4 for elements of 8 bytes and in small block tiles), in groups of four. A transposed
+//! operand only changes the direction of the loads. Sums are cut into panels of 512 inner indices (semantics 5.7).
 //!
-//! If the results are too few to keep a device busy, each block computes one panel and stores its
-//! results to scratch; a second launch, [`split_k_sum`], adds the panels in order (split-K). Arrays
-//! of any strides and alignment have the same tiles, whose threads copy single elements; blocks at
-//! the edges take the last row and column once more in place of what lies beyond. If
-//! there are few rows or few columns, or if one operand is a vector, a thread computes a row or a
-//! column of the long side with all of the short side (skinny block tiles).
+//! If the results are too few to keep a device busy, each block computes one panel and stores its results to scratch;
+//! a second launch, [`split_k_sum`], adds the panels in order (split-K). Arrays of any strides and alignment have the
+//! same tiles, but threads copy single elements; in place of what lies beyond an edge, blocks load the last row and
+//! column once more. If there are few rows or few columns, or if one operand is a vector, a thread computes a row or
+//! a column of the long side with all of the short side (skinny block tiles).
 
 mod block_tile;
 mod copies;
@@ -45,12 +43,12 @@ pub use params::{ProductParams, large, largest, whole};
 pub use staging_loads::load_vectors;
 pub use variants::variants;
 
-/// What the code of a block needs.
+/// What the functions that write a block's code share.
 struct ProductBlock<'a> {
     p: &'a Product,
     tile: BlockTile,
     strided: bool,
-    /// Whether the interior's values of each side go from global to shared memory without registers
+    /// For each side, whether blocks in the interior copy its values from global to shared memory without registers
     /// (`copies.rs`).
     copied: [bool; 2],
     /// The panel that the block computes, whose results go to scratch (split-K). `None` if it
@@ -60,7 +58,7 @@ struct ProductBlock<'a> {
     shared: [Vec<Mem>; 2],
     /// The first row and column of the block.
     origin: [Expr; 2],
-    /// The number of rows and of columns.
+    /// The number of rows and of columns of the result.
     extents: [Expr; 2],
     /// The block's first inner index, and the number of its inner indices.
     k_begin: Expr,
@@ -228,7 +226,7 @@ pub fn main(
         b.store_panel(l, panel, &results, &mut out);
         return Ok(out);
     }
-    // an output may be an input: all threads must have read before one stores
+    // an output may be an input: all threads must have read before any of them stores
     out.push(Stmt::Barrier);
     b.epilogue(l, &results, &items, &full, &mut out)?;
     Ok(out)
@@ -245,10 +243,10 @@ impl ProductBlock<'_> {
         self.origin[side].clone().plus(to_i64(self.thread_origin[side].clone())).plus(offset)
     }
 
-    /// Writes the loop over all inner indices: one for blocks inside of the matrix and one for those at its edges,
-    /// or a clamped one for all. Skinny tiles that copy rows have both and clamp at the edges, because loads are
-    /// all that they wait for, and clamped addresses take registers and instructions; panels have one, to have less
-    /// code.
+    /// Writes the loop over all inner indices: either one loop for blocks inside of the matrix and one for those at
+    /// its edges, or one for all blocks, with indices clamped at the edges. Skinny tiles that copy rows have two
+    /// loops and clamp at the edges: the loads are all that they wait for, and clamped addresses take registers and
+    /// instructions. Panels have one loop, to have less code.
     fn k_loops(&mut self, l: &mut Lower, results: &Results, full: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let clamped = self.tile.clamped;
         let is_skinny = self.tile.sides.iter().any(|s| s.skinny);
@@ -271,7 +269,7 @@ impl ProductBlock<'_> {
         types.into_iter().map(|ty| l.k.share("side", ty, len)).collect()
     }
 
-    /// Returns the value of the variable of the plane.
+    /// Returns the plane's variable with its value, if the product has planes.
     fn plane(&self) -> Vec<(NodeId, Expr)> {
         self.known.iter().filter(|(n, _)| Some(*n) == self.p.plane).cloned().collect()
     }
@@ -290,8 +288,7 @@ impl ProductBlock<'_> {
                 let parts = &self.p.sides[side].invariants;
                 if !parts.is_empty() {
                     let nodes: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-                    // rows and columns out of bounds compute the value of the last one, which is
-                    // not used
+                    // rows and columns out of bounds compute the value of the last one, which nothing uses
                     let at = bind(l, "inner", at.min(last), out);
                     let mut vars = self.plane();
                     vars.push((var, at));

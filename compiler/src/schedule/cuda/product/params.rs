@@ -9,8 +9,8 @@ use crate::schedule::facts::products::Product;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The number of operations of a function's products above which further products have only the usual
-/// variants. They are two megabytes of PTX.
+/// If a function's products have more operations than this, further products get only the usual variants. This many
+/// operations are two megabytes of PTX.
 pub const MAX_PRODUCT_OPERATIONS: usize = 50_000;
 
 /// Returns the size of the widest element of a product in bytes, and the number of values that are
@@ -55,8 +55,8 @@ pub struct ProductParams {
 }
 
 impl ProductParams {
-    /// Returns what the number of columns must be a multiple of: of a vector, if columns are loaded by vectors without
-    /// tests at the edge.
+    /// Returns a number of which the number of columns must be a multiple: the vector width, if columns are loaded by
+    /// vectors without tests at the edge.
     pub fn neighbours(&self) -> Option<NonZeroU32> {
         let by_vectors = self.tile.clamped && !self.product.sides[1].along_k;
         NonZeroU32::new(self.tile.v as u32).filter(|_| by_vectors)
@@ -75,13 +75,14 @@ pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
     (block_tiles.len() > 1).then(|| clamped(p, block_tiles[0]))
 }
 
-/// Returns the parameters with that block tile, which is clamped if rows of the left operand can be taken one by one.
+/// Returns the parameters with this block tile, clamped at the edges if the rows of the left operand can be loaded
+/// one by one.
 fn clamped(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
     with_tile(p, BlockTile { clamped: p.sides[0].along_k, ..tile })
 }
 
 /// Returns the parameters with the largest block tile, for elements of up to 4 bytes, unless the function has much
-/// code already. Its launches ask for shared memory.
+/// code already. Launches of this variant must ask the driver for more shared memory.
 pub fn largest(l: &mut LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
     let fits = staged(l, p) == (4, 2) && l.code_size().products <= MAX_PRODUCT_OPERATIONS;
     fits.then(|| ProductParams { min_resident_blocks: 2, ..clamped(p, BlockTile::square_16x8_per_thread(4)) })
@@ -92,9 +93,10 @@ pub fn with_tile(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
     ProductParams { product: p.clone(), tile, part: Part::Whole, l2_prefetch: 0, min_resident_blocks }
 }
 
-/// Returns whether the values of a side are elements of arrays, of which each vector of a thread is 16
-/// bytes that are neighbours in shared memory as well, or one element of a size that can be copied. Rows of few
-/// columns stay rows there; others are transposed, which only copies of one element can do.
+/// Returns whether the values of a side can be copied asynchronously: they are elements of arrays, and each copy
+/// takes either a thread's vector, if that has 16 bytes which are neighbours in shared memory as well, or one element
+/// of a suitable size. Rows stay rows in shared memory if there are few columns; else they are transposed, which only
+/// copies of one element can do.
 pub fn can_copy(g: &Graph, p: &Product, tile: BlockTile, s: usize) -> bool {
     let side = &p.sides[s];
     let along = if side.along_k { p.k } else { p.outer[s] };
@@ -105,7 +107,7 @@ pub fn can_copy(g: &Graph, p: &Product, tile: BlockTile, s: usize) -> bool {
         let (last, outer) = index.split_last().expect("an index an axis");
         let moves = |n: &NodeId| *n == along || loop_nests::depends(g, *n, &indices);
         let bytes = g.ty(*x).elem.size() * tile.vector(s) as usize;
-        // short sides have bounds checks, which a copy has not
+        // loads of a short side check bounds, which a copy cannot do
         let by_element = tile.any_strides && !tile.sides[s].skinny;
         let has_size = bytes == COPY_BYTES || by_element && matches!(bytes, 4 | 8);
         *last == along && !outer.iter().any(moves) && has_size

@@ -1,8 +1,8 @@
 //! The second launch of a split-K product: it adds the panels' results in order.
 //!
-//! If there are few panels, one thread adds all panels of a result. Else `span` threads of a block
-//! load a result's panels into shared memory, and one of them adds them. The next panels are loaded
-//! meanwhile (two buffers). An absent panel counts as the sum of no elements.
+//! If there are few panels, one thread adds all panels of a result. Else `span` threads of a block load a result's
+//! panels into shared memory, and one of them adds them, while the next panels are loaded (two buffers). An absent
+//! panel counts as the sum of no elements.
 
 use super::epilogue::store;
 use super::{and, bind, int32, thread, to_i64};
@@ -23,7 +23,7 @@ pub const THREADS: u32 = 256;
 /// The bytes that a thread has in flight.
 const IN_FLIGHT: usize = 64;
 
-/// The values that a thread has computed about itself.
+/// What a thread knows of the result that it adds.
 struct PanelSum {
     scratch: Mem,
     shared: Mem,
@@ -73,7 +73,7 @@ pub fn main(
     let right = Expr::binary(BinaryOp::And, own, int32(across - 1));
     let col = bind(l, "column", col.plus(to_i64(right)), &mut out);
     let index = [row, col];
-    // also false past the last block tile
+    // this is false past the last block tile, too
     let inside = index.iter().zip(&extents);
     let inside = inside.map(|(i, n)| Expr::binary(BinaryOp::Lt, i.clone(), n.clone()));
     let inside = bind(l, "inside", and(inside).expect("two sides"), &mut out);
@@ -163,7 +163,7 @@ impl PanelSum {
         let values: Vec<Reg> = (0..self.in_flight).map(|_| l.k.reg("panel", self.ty)).collect();
         out.extend((0..).zip(&values).map(|(u, r)| Stmt::Var(*r, panel(int32(0), u))));
         let (i, mut body) = (l.k.reg("i", Ty::I32), Vec::new());
-        // the last group is loaded again, which nothing uses
+        // at the end the last group is loaded again, and nothing uses it
         let next = Expr::Reg(i).plus(int32(1)).min(self.span.clone().minus(int32(1)));
         let next = bind(l, "next", next.times(int32(self.in_flight as i32)), &mut body);
         let list: Vec<Expr> =

@@ -12,14 +12,13 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::loop_nests::{self, Env};
 
-/// The values that a thread has loaded in a step: for each side, vector and part the neighbouring
-/// values.
+/// The neighbouring values that a thread has loaded in a step, for each side, vector and part.
 pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
-/// Writes the code of a vector of a side, of which it is given the row (or column) and the inner index.
+/// Writes the code for a vector of a side, given its row (or column) and its inner index.
 pub(super) type CodeOfVector<'a> = dyn FnMut(&mut Lower, [Expr; 2], &mut Vec<Stmt>) -> Result<()> + 'a;
 
-/// The most vectors of a thread and step whose code is written one after another, unless they are single elements.
+/// The maximum number of a thread's vectors of a step whose code is unrolled, unless they are single elements.
 const MAX_UNROLLED: i64 = 4;
 
 impl ProductBlock<'_> {
@@ -46,7 +45,8 @@ impl ProductBlock<'_> {
         }
     }
 
-    /// Returns the first row (or column) that a thread loads for the one with this offset (i32) in the block tile.
+    /// Returns the index of the row (or column) with this offset (i32) in the block tile, as a thread loads it:
+    /// clamped if the tile is.
     pub(super) fn side_index(&self, l: &mut Lower, s: usize, offset: Expr, out: &mut Vec<Stmt>) -> Expr {
         let own = self.origin[s].clone().plus(to_i64(offset));
         let width = if self.p.sides[s].along_k { 1 } else { self.tile.vector(s) };
@@ -75,15 +75,15 @@ impl ProductBlock<'_> {
         if along_k { [major, minor] } else { [minor, major] }
     }
 
-    /// Returns whether the thread has a vector of that side. `None` if all threads have one.
+    /// Returns the condition that the thread has a vector of that side, or `None` if all threads have one.
     pub(super) fn takes_part(&self, side: usize) -> Option<Expr> {
         let (per_thread, all) = self.tile.vectors(side);
         let count = per_thread * self.tile.sides[side].size * self.tile.depth / self.tile.vector(side);
         (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
     }
 
-    /// Loads the thread's share of the step that begins at the block's inner index `base`, without
-    /// what is copied. `partial_k`: the step has fewer inner indices than the depth.
+    /// Loads the thread's share of the step that begins at the block's inner index `base`, except for what is copied.
+    /// If `partial_k`, the step has fewer inner indices than the depth.
     pub(super) fn load_global(
         &self,
         l: &mut Lower,
@@ -106,8 +106,8 @@ impl ProductBlock<'_> {
         Ok(loads)
     }
 
-    /// Loads one vector of a side from this row (or column) and this inner index on: the values of
-    /// each part.
+    /// Loads one vector of a side, which begins at this row (or column) and this inner index: the values of each
+    /// part.
     fn load_vector(
         &self,
         l: &mut Lower,
@@ -128,8 +128,8 @@ impl ProductBlock<'_> {
             }
             return self.values(l, &side.parts, &envs, &vars, out);
         }
-        // a part that depends on the inner index alone is one node for all rows, including those
-        // out of bounds, and must have the same value for them
+        // a part that depends on the inner index alone is one node for all rows, including those out of bounds, so it
+        // must have the same value for all of them
         let own_parts = |moves: bool| {
             let alone: Vec<NodeId> = [self.p.k].into_iter().chain(self.p.plane).collect();
             let depends = |n: &NodeId| !loop_nests::depends(&l.launch.g, *n, &alone);
@@ -139,7 +139,7 @@ impl ProductBlock<'_> {
         let mut values = vec![Vec::new(); side.parts.len()];
         for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
             let by_own = !full && moves;
-            // one condition serves all neighbours for which it is the same
+            // neighbours for which the condition is the same share it
             let one_by_one = by_own && !side.along_k || partial_k && side.along_k;
             for (u, envs) in (0..).zip(envs.chunks(if one_by_one { 1 } else { envs.len() })) {
                 let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
@@ -170,8 +170,8 @@ impl ProductBlock<'_> {
         Ok(values)
     }
 
-    /// Makes variables for the first element of a vector. Returns their values, and for each
-    /// element of the vector the environment of its indices.
+    /// Makes variables for the first element of a vector. Returns them with their values, and for each element of the
+    /// vector the environment that has its indices.
     pub(super) fn neighbours(
         &self,
         l: &mut Lower,
@@ -213,8 +213,8 @@ impl ProductBlock<'_> {
         Ok(all)
     }
 
-    /// Writes the code for each of the thread's vectors of a side, which is given its row (or column) and its
-    /// inner index: as a loop if they are many, whose values and addresses would take the registers.
+    /// Calls `code` for each of the thread's vectors of a side, with its row (or column) and its inner index. Many
+    /// vectors become a loop, because their values and addresses would take the registers.
     pub(super) fn each_vector(
         &self,
         l: &mut Lower,
@@ -236,8 +236,8 @@ impl ProductBlock<'_> {
         Ok(())
     }
 
-    /// Loads the thread's share of a step into a buffer at once, where its values would take the registers
-    /// until the step before is computed.
+    /// Loads the thread's share of a step and stores it to a buffer at once. This is for steps whose values would
+    /// occupy too many registers until the step before is computed.
     pub(super) fn load_directly(
         &self,
         l: &mut Lower,
@@ -309,9 +309,8 @@ impl ProductBlock<'_> {
     }
 }
 
-/// Loads by vector accesses what neighbours read side by side: those of the nodes that are reads whose last
-/// index is the first of these variables, and whose other indices do not depend on it. `envs`: the indices of
-/// each neighbour.
+/// Loads by vector accesses what neighbours read side by side: reads whose last index is the first of these
+/// variables, and whose other indices do not depend on it. `envs` has the indices of each neighbour.
 pub fn load_vectors(
     l: &mut Lower,
     nodes: Vec<NodeId>,

@@ -14,23 +14,23 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The maximum number of block tiles of 64 x 64 for which panels are computed by different blocks:
-/// so few do not keep a large device busy.
+/// The maximum number of block tiles of 64 x 64 for which different blocks compute different panels: so few block
+/// tiles do not keep a large device busy.
 const SPLIT_K_MAX_BLOCKS: u32 = 200;
 /// The minimum inner length for split-K: two panels.
 const SPLIT_K_MIN_LENGTH: u32 = 1024;
 /// The minimum inner length for which skinny block tiles are the fastest.
 const SKINNY_MIN_LENGTH: u32 = 64;
-/// The minimum inner length for which copies of 512 bytes of a row are the fastest: with fewer steps the
-/// first one, which nothing hides, counts for more.
+/// The minimum inner length for which copies of 512 bytes of a row are the fastest. If there are fewer steps, the
+/// first one, whose latency nothing hides, counts for more.
 const DEEP_MIN_LENGTH: u32 = 256;
-/// The maximum number of skinny block tiles for split-K: of few columns, and of few rows.
+/// The maximum number of skinny block tiles for split-K, for matrices of few columns and of few rows.
 const SPLIT_K_MAX_SKINNY_BLOCKS: [u32; 2] = [640, 256];
 /// The length of the short side of a skinny block tile.
 const SKINNY_SIDE: i64 = 4;
 
-/// Returns the variants with skinny block tiles and those with split-K, each of the latter followed
-/// by the variant that adds its panels. `strided`: for arrays of any strides and alignment.
+/// Returns the variants with skinny block tiles and those with split-K. Each of the latter is followed by the variant
+/// that adds its panels. If `strided`, they serve arrays of any strides and alignment.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -48,7 +48,7 @@ pub fn variants(
         |tile: BlockTile| !strided && p.sides[0].along_k && staged(l, p).1 <= 2 && can_copy(&l.g, p, tile, 0);
     let skinny = |long: usize, short: i64| {
         if strided {
-            // lanes side by side load single elements, without conflicts of banks
+            // neighbouring lanes load single elements, without bank conflicts
             let (v, depth) = if long == 0 { (v, 32) } else { (1, 4 * v) };
             return BlockTile::skinny(long, short, v, depth);
         }
@@ -82,7 +82,7 @@ pub fn variants(
             .filter(|deep| tile == BlockTile::skinny_copied(short, v) && copied(*deep));
         let l2_prefetch = match () {
             _ if deep.is_some() => 128,
-            // rows are loaded by 64 or 128 bytes each: the prefetch brings what follows
+            // each load takes 64 or 128 bytes of a row: the prefetch brings what follows
             _ if tile.sides[1].skinny && p.sides[0].along_k => 256,
             _ if tile.sides[0].skinny || !p.sides[0].along_k => 0,
             _ => 128,

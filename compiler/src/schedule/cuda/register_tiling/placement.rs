@@ -39,8 +39,8 @@ impl PlaneTiling {
         }
     }
 
-    /// Returns the least numbers of rows and of columns for which most threads of a block need not
-    /// idle: less than an eighth of a block is better computed element by element.
+    /// Returns the minimum numbers of rows and of columns for which enough threads of a block have work. A part of
+    /// less than an eighth of a block is better computed element by element.
     pub fn least(self) -> [u32; 2] {
         [self.block_rows, self.block_columns].map(|n| (n / 8 + 1) as u32)
     }
@@ -139,13 +139,14 @@ pub fn position(
     position_of(l, fused, layout, tiling, None, out)
 }
 
-/// How the planes are shared by blocks, where only the launch knows: the number of parts, and the planes of one.
+/// How blocks share the planes, where only the launch knows it: the number of parts, and the number of planes of a
+/// part.
 pub struct PlaneParts {
     pub count: Expr,
     pub planes: Expr,
 }
 
-/// Does the same as [`position`] with such parts of the planes.
+/// Does the same as [`position`], with the planes cut into these parts.
 pub fn position_of(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -178,8 +179,7 @@ pub fn position_of(
             number = before;
         }
         if axis + 2 == rank {
-            // the last rows come first, so that the launch does not end with boundary blocks, which
-            // take longer
+            // the last rows come first, so that the launch does not end with boundary blocks, which take longer
             let blocks = blocks_along(l.launch.host(fused.domain[axis]), each);
             let is_first = Expr::binary(BinaryOp::Eq, own.clone(), int32(0));
             let blocks = Expr::Select(
@@ -225,9 +225,9 @@ pub struct InteriorBounds {
     /// The condition that the position is in the interior along all axes but the last. `None` if it
     /// always holds.
     pub rows: Option<Expr>,
-    /// The least first column.
+    /// The minimum of the first column.
     pub left: i64,
-    /// One past the greatest last column.
+    /// One past the maximum of the last column.
     pub right: Expr,
 }
 

@@ -5,12 +5,12 @@ use crate::kernel::{Expr, Gpu, WARP};
 use crate::plan::gpu::Grid;
 use crate::schedule::cuda::expressions::masked;
 
-/// The registers of a multiprocessor, and those of a thread beside the elements.
+/// The registers of a multiprocessor, and the registers of a thread that hold no elements.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 44;
-/// The registers beside these while a thread joins its tree columns, for each level of the tree.
+/// The further registers of a thread while it joins its tree columns, for each level of the tree.
 const REGISTERS_OF_JOIN: i64 = 4;
-/// The registers beside these where a cluster joins.
+/// The further registers of a thread while a cluster joins.
 const REGISTERS_OF_CLUSTER: i64 = 4;
 
 /// How a strip of columns is mapped to threads.
@@ -18,17 +18,19 @@ const REGISTERS_OF_CLUSTER: i64 = 4;
 pub struct ResidentColumnsParams {
     /// The neighbouring columns of a thread, which is the vector width of its accesses.
     pub v: i64,
-    /// The threads side by side.
+    /// The number of threads side by side along a row.
     pub lanes: u32,
-    /// The neighbouring tree columns that a thread has.
+    /// The number of neighbouring tree columns of a thread.
     pub tree_columns: u32,
-    /// The rows of a tile that a thread has of each of them.
+    /// The number of rows of a tile that a thread has of each tree column.
     pub tile_rows: i64,
-    /// The threads below each other that have a tile: with fewer than all tree columns need, a tile is short.
+    /// The number of threads below each other that share a tile. If they do not have all tree columns, the tile is
+    /// short.
     pub threads_of_tile: u32,
-    /// The tiles of a column in the block.
+    /// The number of tiles of a column in the block.
     pub tiles: u32,
-    /// The blocks of a cluster that have a strip, each some tiles of its columns: 1 if there is no cluster.
+    /// The number of blocks of a cluster that share a strip, each with some tiles of its columns; 1 if there is no
+    /// cluster.
     pub blocks: u32,
 }
 
@@ -70,14 +72,14 @@ impl ResidentColumnsParams {
         self.v * i64::from(self.tree_columns) * self.tile_rows
     }
 
-    /// Returns the distances of the thread's rows from its first one: those of one tree column, then those of
+    /// Returns the distances of the thread's rows from its first one: those of its first tree column, then those of
     /// the next.
     pub fn offsets(&self) -> Vec<i64> {
         let of_column = |c: u32| (0..self.tile_rows).map(move |r| i64::from(c) + r * COLUMNS);
         (0..self.tree_columns).flat_map(of_column).collect()
     }
 
-    /// Returns the grid: a strip for each block, or for each cluster.
+    /// Returns the grid, in which each block or each cluster has a strip.
     pub fn grid(&self) -> Grid {
         match self.blocks {
             1 => Grid::Segments(self.width()),
@@ -85,13 +87,13 @@ impl ResidentColumnsParams {
         }
     }
 
-    /// Returns the number of blocks for which a multiprocessor should have registers, given the words of
-    /// an element and of the counts and means of a tree column.
+    /// Returns for how many blocks a multiprocessor should have registers, given the words of an element, and the
+    /// words of the counts and means of a tree column.
     pub fn min_resident_blocks(&self, words: i64, of_moments: i64) -> u32 {
         (REGISTERS / (self.registers(words, of_moments) * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 
-    /// Whether a multiprocessor has registers for everything that the threads of a block need.
+    /// Whether a multiprocessor has registers for everything that the threads of one block need.
     pub fn is_in_registers(&self, words: i64, of_moments: i64) -> bool {
         self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
     }

@@ -1,20 +1,20 @@
-//! Resident columns (`schedule/alternatives/resident_segments.rs`) on a GPU: a block has a strip of neighbouring columns,
-//! whose elements lie in the registers of its threads. Each element is loaded once, by vector accesses; what
-//! several stages compute of it is kept in a register as well.
+//! Resident columns (`schedule/alternatives/resident_segments.rs`) on a GPU: a block has a strip of neighbouring
+//! columns, whose elements lie in the registers of its threads. Each element is loaded once, by vector accesses; a
+//! value of it that several stages need is kept in a register as well.
 //!
 //! ```text
 //! thread (c, x) of the block:   elements (c t + s + 128 r, x v .. x v + v)  for s < t, and the 16 rows r of a tile
 //! ```
 //!
 //! So a thread has t neighbours of the 128 tree columns of a tile (semantics 5.1), for `v` neighbouring columns of
-//! the matrix. A reduction folds its rows in registers; a thread's tree columns join there, those of a warp by
-//! shuffles, warps through shared memory. All loads of a thread come before the first use. The fewer rows there are,
-//! the more tree columns has a thread, and the more threads are side by side: memory is faster where a block
-//! reads more of a row.
+//! the matrix. For a reduction, a thread folds the rows of its tree columns and joins these in registers; shuffles
+//! join those of a warp, and shared memory those of several warps. All loads of a thread come before the first use.
+//! The fewer rows there are, the more tree columns a thread has, and the more threads are side by side: memory is
+//! faster where a block reads more of a row.
 //!
-//! The cost is that of reading the columns and writing the results once. The registers bound the length:
-//! columns that are longer than a block holds lie in the blocks of a cluster, each of which has a power of two
-//! of tiles and writes the totals of its part into the shared memory of all others; those beyond it take the
+//! The cost is that of reading the columns and writing the results once. The number of registers limits the length.
+//! Columns that are longer than a block can hold are shared by the blocks of a cluster, each of which has a power of
+//! two of tiles and writes the totals of its part into the shared memory of all others. Even longer columns take the
 //! launches that this one replaces.
 
 mod mapping;

@@ -1,6 +1,6 @@
-//! Prefetches of a later strip into the L2 cache: few blocks fit onto a multiprocessor at once, and while they
-//! compute and store, the memory would wait (`resident_rows/prefetch.rs` has more measurements). Softmaxes of columns
-//! of 268 MB on an H100, in ms:
+//! Prefetches of a later strip into the L2 cache. Only few blocks fit onto a multiprocessor at once, and without
+//! prefetches memory would be idle while they compute and store (`resident_rows/prefetch.rs` has more measurements).
+//! Softmaxes of columns of 268 MB on an H100, in ms:
 //!
 //! | rows | with | without |
 //! |---|---|---|
@@ -18,14 +18,14 @@ use crate::scalar::BinaryOp;
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::element::lower::{Lower, bind};
 
-/// How many bytes of an array lie between a block's strip and the strip that it asks for.
+/// The number of bytes of an array from a block's strip to the strip that it prefetches.
 const DISTANCE: i64 = 8 << 20;
-/// The least bytes of a strip of which a multiprocessor has few.
+/// The minimum bytes of a large strip, of which only few fit onto a multiprocessor.
 const LARGE: i64 = 64 << 10;
 
 impl Strip<'_> {
-    /// Asks for what a later strip reads of an array, given with the indices of an element along all axes but
-    /// that of columns. The first of the threads side by side asks for a row: it is at most a line of the cache.
+    /// Prefetches what a later strip reads of an array, given the indices of an element along all axes but that of
+    /// columns. The first of the threads side by side does it for a row, whose part is at most one cache line.
     pub fn prefetch(
         &self,
         l: &mut Lower,

@@ -15,14 +15,14 @@ use crate::schedule::element::reduction::Reduction;
 use crate::schedule::element::scalars::join_initial;
 use crate::schedule::facts::RowValue;
 
-/// The operands of one element.
+/// The operands of one element, with their values.
 type Operands<'a> = &'a [(NodeId, Expr)];
 
-/// A reduction of the strip's columns on its way through shared memory.
+/// A reduction of the strip's columns while its partial results are in shared memory.
 struct Joined {
     reduction: Reduction,
-    /// The values of the warps for each column, and the totals of the columns, of each accumulator; in a
-    /// cluster the totals of every block.
+    /// For each accumulator, the values of the warps for each column, and the totals of the columns; in a cluster the
+    /// totals of every block.
     warps: Vec<Mem>,
     totals: Vec<Mem>,
 }
@@ -67,8 +67,8 @@ impl Strip<'_> {
         self.values(l, values, out)
     }
 
-    /// Folds tree columns of this thread, whose places lie one column after another, and joins them: of each
-    /// pair as soon as both are there, so that few accumulators are in registers at once.
+    /// Folds some tree columns of this thread, whose places are given one column after another, and joins them. Two
+    /// columns are joined as soon as both are there, so that few accumulators are in registers at once.
     fn fold_and_join(
         &self,
         l: &mut Lower,
@@ -116,7 +116,7 @@ impl Strip<'_> {
                 accs.iter().map(|regs| regs.iter().map(|a| Expr::Reg(*a)).collect()).collect();
             for (old, operands) in old.iter().zip(of_row) {
                 vars.extend_from_slice(operands);
-                // all elements of a tree column before this one are present if it is
+                // if this element is present, all elements of the tree column before it are present, too
                 let known = r.after_rows(old.clone(), Expr::int(row));
                 let known = r.nodes(l.launch, &known, &mut vars);
                 let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
@@ -136,7 +136,7 @@ impl Strip<'_> {
         Ok(side)
     }
 
-    /// Leaves the values of this warp in shared memory: its first lanes have them.
+    /// Writes the values of this warp to shared memory: its first lanes have them.
     fn leave(&self, l: &mut Lower, reduction: Reduction, of_warp: Side, out: &mut Vec<Stmt>) -> Joined {
         let (warps, width) = (self.p.warps(), self.p.width());
         let mut share = |name, words| -> Vec<Mem> {
@@ -157,7 +157,7 @@ impl Strip<'_> {
         Joined { reduction, warps: of_warps, totals }
     }
 
-    /// Joins the values of all warps: as many neighbouring threads as there are warps have a column.
+    /// Joins the values of all warps. For each column there are as many neighbouring threads as warps.
     fn join_warps(&self, l: &mut Lower, joined: &Joined, out: &mut Vec<Stmt>) -> Result<()> {
         let (warps, width) = (self.p.warps(), self.p.width());
         let all = i64::from(warps * width);
@@ -190,7 +190,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Takes the totals of this thread's columns, joined with the initial values.
+    /// Reads the totals of this thread's columns, and joins them with the initial values.
     fn total(&mut self, l: &mut Lower, joined: &Joined, out: &mut Vec<Stmt>) -> Result<()> {
         let r = &joined.reduction;
         let length = l.launch.host(self.kept.length);
@@ -234,8 +234,8 @@ impl Strip<'_> {
     }
 }
 
-/// Joins what some blocks of a cluster have of a column, given the place of its total and the distance of those
-/// of two blocks. Few values are in registers at once.
+/// Joins the totals that some blocks of a cluster have of a column, given the place of the first total and the
+/// distance from one block's total to the next. Few values are in registers at once.
 fn total_of(
     l: &mut Lower,
     joined: &Joined,

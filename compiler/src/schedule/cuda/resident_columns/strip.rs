@@ -47,11 +47,11 @@ pub(super) struct Strip<'a> {
     pub places: Vec<ThreadRow>,
     /// The number of the thread's first row, which may be beyond the last row.
     start: Expr,
-    /// What is known: the first column, the rows, the values of columns, and what is kept of elements.
+    /// The values that are known: of the first column, the rows, the columns, and what is kept of elements.
     pub vars: Vec<(NodeId, Expr)>,
-    /// What is known of each column by itself, where its number is the variable of columns.
+    /// The values that are known of each single column, where the variable of columns has that column's number.
     pub of_column: Vec<Vec<(NodeId, Expr)>>,
-    /// The elements in registers, and the arrays of which all are.
+    /// The elements in registers, and the arrays all of whose elements are.
     loaded: Loaded,
     arrays: HashSet<(NodeId, Vec<NodeId>)>,
 }
@@ -75,7 +75,7 @@ impl<'a> Strip<'a> {
         let inside = bind(l, "j", number.clone().min(n.minus(Expr::int(p.v))), out);
         l.k.kernel.in_space.extend([number.clone(), inside.clone()]);
         let (around, inside) = split(l, inside, out);
-        // without other axes an access beyond the last column is a predicated one, and needs no clamped index
+        // if there are no other axes, an access beyond the last column is predicated, and needs no clamped index
         let first = if around.is_empty() { number.clone() } else { inside.clone() };
         let own = Expr::int(p.tree_columns.into());
         let k = match p.tiles {
@@ -100,7 +100,7 @@ impl<'a> Strip<'a> {
         let mut vars = of_others.clone();
         vars.extend([(column, inside.clone()), (start, k.clone())]);
         let last = bind(l, "last", length.clone().minus(Expr::int(1)), out);
-        // one register says of all rows whether they are present
+        // one register says for all rows whether they are present
         let left = length.minus(k.clone()).min(Expr::int(TILE));
         let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
         let mut places = Vec::new();
@@ -147,12 +147,12 @@ impl<'a> Strip<'a> {
         self.around.iter().cloned().chain([last]).collect()
     }
 
-    /// Returns whether this thread has elements at a place.
+    /// Returns the condition that this thread has elements in a row.
     fn has(&self, place: &ThreadRow) -> Expr {
         Expr::binary(BinaryOp::And, self.exists.clone(), place.is_present.clone())
     }
 
-    /// Loads what a stage reads of this thread's elements, as far as it is not in registers.
+    /// Loads the elements that a stage reads and that are not in registers yet.
     pub fn load(&mut self, l: &mut Lower, stage: usize, out: &mut Vec<Stmt>) -> Result<()> {
         let roots = resident_segments::roots(l.launch, self.kept, stage);
         let Op::Var(element, _) = *l.launch.g.op(self.kept.element) else { return Ok(()) };
@@ -163,7 +163,7 @@ impl<'a> Strip<'a> {
             if is_value || !self.arrays.insert((x, outer.clone())) {
                 continue;
             }
-            // the columns share what other rows read as well
+            // all columns share the values at the row's number, so they are computed once for a row
             let moves = outer.iter().any(|n| l.launch.g.node(*n).free.contains(&element));
             let number = if moves { self.places.len() } else { 1 };
             let loaded = std::mem::take(&mut self.loaded);
@@ -199,12 +199,12 @@ impl<'a> Strip<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Reg>> {
         let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
-        // what is read for the address is read at rows that there are
+        // what an address reads is read at rows that exist
         let g = &l.launch.g;
         let reads = g.reachable(outer.iter().copied()).into_iter().any(|n| matches!(g.op(n), Op::Elem(..)));
         let outer = self.at(l, outer, if reads { place.element } else { place.address });
         let at = l.element_address(mem, &outer, self.first.clone(), &self.vars, out)?;
-        // an output may be this array: no thread reads what is another's
+        // an output may be this array: a thread must not read elements that another thread stores
         let (mut load, nothing) = (Vec::new(), Expr::Lit(Lit::zero(ty)));
         let [regs, own] =
             ["x", "own"].map(|name| self.columns.iter().map(|_| l.k.reg(name, ty)).collect::<Vec<Reg>>());
@@ -215,7 +215,7 @@ impl<'a> Strip<'a> {
         Ok(regs)
     }
 
-    /// Loads what all columns share of a row, so that later code does not wait for it.
+    /// Loads the values of a row that all columns share, so that later code does not wait for them.
     fn load_values_of_rows(&mut self, l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Result<()> {
         let (Op::Var(element, _), Op::Var(segment, _)) =
             (l.launch.g.op(self.kept.element).clone(), l.launch.g.op(self.kept.segment).clone())
@@ -238,25 +238,25 @@ impl<'a> Strip<'a> {
         Ok(())
     }
 
-    /// Returns nodes at the row with this number.
+    /// Returns these nodes for the row with this number.
     pub fn at(&self, l: &mut Lower, nodes: &[NodeId], row: NodeId) -> Vec<NodeId> {
         nodes.iter().map(|n| l.launch.replace(*n, self.kept.element, row)).collect()
     }
 
-    /// Returns the nodes that a stage computes of an element, first those that it needs itself, and for each
+    /// Returns the nodes that a stage computes of an element, those that it needs itself first, and for each of them
     /// whether it is kept.
     pub fn nodes(&self, l: &mut Lower, stage: usize) -> (Vec<NodeId>, Vec<bool>) {
         let known = self.of_column[0].iter().map(|v| v.0).collect();
         resident_segments::nodes(l, self.kept, stage, &known)
     }
 
-    /// Returns the places that are computed together.
+    /// Returns the rows in groups that are computed together.
     fn together(&self, l: &Lower, nodes: &[NodeId]) -> std::slice::Chunks<'_, ThreadRow> {
         self.places.chunks((together(l, nodes) / self.columns.len()).max(1))
     }
 
-    /// Computes nodes of each of this thread's elements, given those of the element at the variables: place
-    /// by place, of all columns. Returns the nodes of each element, which have values from now on.
+    /// Computes nodes of each of this thread's elements, row by row for all columns. They are given as nodes of the
+    /// element at the variables. Returns the nodes of each element, whose values are known from then on.
     pub fn compute(
         &self,
         l: &mut Lower,
@@ -270,7 +270,7 @@ impl<'a> Strip<'a> {
         Ok(all)
     }
 
-    /// The same at some places.
+    /// Does the same for some of the rows.
     fn compute_at(
         &self,
         l: &mut Lower,
@@ -314,7 +314,7 @@ impl<'a> Strip<'a> {
             let step = l.launch.stride(mem, self.kept.along.axis(outer.len()) as u8);
             starts.push((bind(l, "place", start, out), step));
         }
-        // what is stored needs no register any more
+        // a value that is stored needs its register no longer, so rows are computed a few at a time
         for places in self.together(l, &nodes) {
             let computed = self.compute_at(l, &nodes, places, out)?;
             for (place, of_row) in places.iter().zip(computed.chunks(self.columns.len())) {
@@ -344,8 +344,8 @@ impl<'a> Strip<'a> {
     }
 }
 
-/// Returns the indices of the column with this number along all axes but that of elements: the last one, and
-/// those before it.
+/// Returns the indices of the column with this number along all axes but that of elements: those before the last, and
+/// the last one.
 pub(super) fn split(l: &mut Lower, number: Expr, out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
     let extents = l.launch.domain().to_vec();
     let (mut rest, mut index) = (number, Vec::new());

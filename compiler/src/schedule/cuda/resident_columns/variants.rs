@@ -13,10 +13,10 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// Threads side by side and tree columns of each, rows of a tile, threads that have a tile, tiles of a block, and
-/// blocks of a cluster. Of those for columns of one length, the first one is taken for which a multiprocessor has
-/// registers. The more bytes of a row threads side by side have, the faster is memory: 64 bytes reach 0.84 of the
-/// speed of a copy where 32 reach 0.72.
+/// The numbers of threads side by side, of tree columns of each, of rows of a tile, of threads that share a tile, of
+/// tiles of a block, and of blocks of a cluster. Of several levels for columns of one length, the first is taken for
+/// which a multiprocessor has registers. The more bytes of a row the threads side by side read, the faster memory is:
+/// 64 bytes reach 0.84 of the speed of a copy where 32 reach 0.72.
 const LEVELS: [Level; 21] = [
     (8, 8, 1, 8, 1, 1),
     (8, 4, 1, 16, 1, 1),
@@ -41,8 +41,8 @@ const LEVELS: [Level; 21] = [
     (2, 1, 16, 128, 2, 8),
 ];
 
-/// The levels for rows that do not begin at multiples of 16 bytes, where each element is an access of its own. A warp
-/// has 32 short columns side by side.
+/// The levels for rows that are not aligned to 16 bytes, where each element is an access of its own. If columns are
+/// short, a warp has 32 of them side by side.
 const LEVELS_OF_SINGLE_ACCESSES: [Level; 6] = [
     (32, 4, 1, 16, 1, 1),
     (32, 8, 2, 16, 1, 1),
@@ -54,7 +54,7 @@ const LEVELS_OF_SINGLE_ACCESSES: [Level; 6] = [
 
 type Level = (u32, u32, i64, u32, u32, u32);
 
-/// Returns why columns are not kept so, if they are not.
+/// Returns why columns cannot be kept in registers, if they cannot.
 fn obstacle(demand: &Demand, p: &ResidentColumnsParams) -> Option<&'static str> {
     demand.obstacle(p.elements(), 1, p.is_in_registers(demand.words, demand.of_moments))
 }
@@ -73,7 +73,7 @@ fn levels(demand: &Demand) -> impl Iterator<Item = ResidentColumnsParams> {
         }
     };
     let single = LEVELS_OF_SINGLE_ACCESSES.into_iter().filter(|_| demand.v > 1);
-    // threads of blocks with two tiles have 128 registers, too few to join the blocks of a cluster as well
+    // threads of blocks with two tiles have 128 registers, which are too few to join the blocks of a cluster as well
     let fits = |level: &Level| demand.words == 1 || level.4 == 1 || level.5 == 1;
     LEVELS.into_iter().filter(fits).map(of(demand.v)).chain(single.map(of(1)))
 }
@@ -95,7 +95,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             all.push(p);
         }
     }
-    // a cluster takes what no block before it does
+    // a cluster takes columns that are longer than every block before it can hold
     let longest_of_block = |at: usize| {
         let of_blocks = all[..at].iter().filter(|p| p.v == all[at].v && p.blocks == 1);
         of_blocks.map(ResidentColumnsParams::longest).max().unwrap_or(0)
@@ -105,7 +105,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let longest = params.longest();
         let guards = Guards {
             longest: Some(longest),
-            // there is a last row, which absent rows stand for
+            // there is a last row, whose values absent rows take
             multiple: NonZeroU32::new(1),
             neighbours: NonZeroU32::new(params.v as u32).filter(|v| v.get() > 1),
             capability: (params.blocks > 1).then_some(CLUSTER_CAPABILITY),
@@ -123,7 +123,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(list)
 }
 
-/// Returns which columns take the launches that this one replaces, and why they are not kept.
+/// Returns which columns take the launches that this one replaces, and why they are not kept in registers.
 pub fn limit(l: &LaunchContext) -> Option<String> {
     let demand = Demand::of(l, &*columns(l)?)?;
     let levels: Vec<_> = levels(&demand).map(|p| (p.longest(), obstacle(&demand, &p))).collect();

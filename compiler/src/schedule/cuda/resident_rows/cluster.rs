@@ -1,7 +1,7 @@
-//! Rows that are longer than a block holds: the blocks of a cluster keep a row together, each a part
-//! of neighbouring tiles. A reduction joins the tiles of each block as if it were alone; then every
-//! block writes its value into the shared memory of all others, and all of them join the values. That
-//! is the tree of semantics 5.1, because a block has a power of two of tiles.
+//! Rows that are longer than a block holds: the blocks of a cluster keep a row together, each a part of neighbouring
+//! tiles. Each block joins its tiles as if it were alone; then it writes its value into the shared memory of all
+//! others, and every block joins the values. That is the tree of semantics 5.1, because each block has a power of two
+//! of tiles.
 //!
 //! ```text
 //! block 0: tiles 0..8  -> p0          every block: parts = p0 p1 p2 p3
@@ -9,9 +9,8 @@
 //! ..
 //! ```
 //!
-//! Blocks write to others only after all have begun, and wait for what is written to them, so that no
-//! block ends before. Clusters are of sm_90 and later; other devices take the launches that this one
-//! replaces.
+//! A block writes to others only after all have begun, and ends only after it has received what others write to it.
+//! Clusters need sm_90 or later; other devices take the launches that this one replaces.
 
 use super::mapping::ResidentRowsParams;
 use crate::core::{COLUMNS, TILE};
@@ -24,17 +23,17 @@ use crate::schedule::cuda::segments::pairs;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::reduction::Reduction;
 
-/// Warps of a block and blocks of a cluster. With eight warps a multiprocessor has two blocks, of which one
-/// loads or stores while the other computes.
+/// The numbers of warps of a block and of blocks of a cluster. With eight warps, a multiprocessor has two blocks, of
+/// which one loads or stores while the other computes.
 const LEVELS: [(u32, u32); 3] = [(8, 4), (8, 8), (16, 8)];
 
-/// The rows of a tile, all of which a lane has.
+/// The number of rows of a tile. A lane has all rows of its columns.
 pub(super) const TILE_ROWS: i64 = TILE / COLUMNS;
 
 /// Returns all mappings of rows to clusters, the shortest first, given the vector width of accesses and
 /// the words of an element.
 pub(super) fn levels(v: i64, words: i64) -> impl Iterator<Item = ResidentRowsParams> {
-    // two warps share a tile of long elements, or of elements that have an address each
+    // two warps share a tile if elements are long, or if each has an address of its own
     let columns = if words > 1 || v == 1 { 2 } else { 4 };
     LEVELS.into_iter().map(move |(warps, blocks)| {
         let of_block = ResidentRowsParams::of_warps(TILE_ROWS, columns, warps);

@@ -1,6 +1,6 @@
-//! Columns of resident rows (`schedule/alternatives/rows_and_columns.rs`): a block takes tree columns of a tile of 2048 rows
-//! (semantics 5.1). Its warps, or some of them together, keep one row after another in registers, reduce it,
-//! and add what follows to the accumulators of their columns, which are in registers as well.
+//! Columns of resident rows (`schedule/alternatives/rows_and_columns.rs`): a block has some tree columns of a tile of
+//! 2048 rows (semantics 5.1). Its warps, or groups of them, keep one row after another in registers, reduce it, and
+//! fold it into the accumulators of their columns, which are in registers as well.
 //!
 //! ```text
 //! for each tree column of these warps:
@@ -9,7 +9,7 @@
 //! join the tree columns of the block in shared memory  ->  scratch  ->  the second kernel (`parts.rs`)
 //! ```
 //!
-//! The cost is that of reading the matrix once, and between 1/128 and 1/32 of it to and from scratch.
+//! The cost is that of reading the matrix once, and of between 1/128 and 1/32 of it to and from scratch.
 
 use super::mapping::{Group, ResidentRowsParams};
 use super::row::{Common, Repeated, Row};
@@ -29,7 +29,7 @@ use crate::schedule::facts::{RowsAndColumns, Stage};
 pub(super) const THREADS: u32 = 256;
 /// The registers of a thread if a multiprocessor has two blocks.
 const MAX_REGISTERS: i64 = 128;
-/// The registers of a thread beside elements and accumulators: more if they have several words.
+/// The registers of a thread besides elements and accumulators: more if elements have several words.
 const OTHER_REGISTERS: i64 = 32;
 const OTHER_REGISTERS_OF_WORDS: i64 = 44;
 
@@ -38,11 +38,11 @@ const OTHER_REGISTERS_OF_WORDS: i64 = 44;
 pub struct ColumnsParams {
     /// How a row is mapped to warps.
     pub row: ResidentRowsParams,
-    /// The tree columns that the same warps take one after another: 1, or 2 where all warps have one row.
+    /// The number of tree columns that the same warps take one after another: 1, or 2 where all warps share one row.
     pub each: u32,
     /// Whether an element of a row takes several words.
     pub is_wide: bool,
-    /// The words of a thread for rows and for the accumulators of columns.
+    /// The words of a thread for its rows and for the accumulators of its columns.
     pub words: i64,
 }
 
@@ -73,7 +73,7 @@ impl ColumnsParams {
         if self.is_wide { of_words / 2 } else { of_words }
     }
 
-    /// Returns the words of a thread that are left for elements that all rows have in common, so that a
+    /// Returns how many words of a thread are left for elements that all rows have in common, such that a
     /// multiprocessor has registers for two blocks.
     fn words_left(&self) -> i64 {
         let of_thread = MAX_REGISTERS * 2 / i64::from(self.min_resident_blocks().max(2));
@@ -82,22 +82,22 @@ impl ColumnsParams {
     }
 }
 
-/// What a thread has computed about itself.
+/// What a thread knows of its place.
 struct Block<'a> {
     facts: &'a RowsAndColumns,
     p: &'a ColumnsParams,
     reductions: Vec<Reduction>,
     groups: Vec<Group>,
     lane: Expr,
-    /// The row's number among those of the block, and the warp's number in the row (both i32).
+    /// The row's number among those that the block has at once, and the warp's number in the row (both i32).
     row: Expr,
     warp: Expr,
     /// The number of rows and the length of a row.
     n: Expr,
     length: Expr,
-    /// The first tree column of the block (i64), as the number of its first row.
+    /// The number of the first row of the block's first tree column (i64).
     start: Expr,
-    /// The columns of the block's rows in shared memory, for each reduction.
+    /// Shared memory for the columns of the block's rows, for each reduction.
     shared: Vec<Mem>,
 }
 
@@ -140,7 +140,7 @@ pub fn main(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
 }
 
 impl Block<'_> {
-    /// Goes through the rows of the tree columns from row `start` on, one for each of the block's rows. Returns
+    /// Goes through the rows of the tree columns that begin at row `start`, one for each of the block's rows. Returns
     /// the accumulators of this lane's elements, for each reduction.
     fn tree_column(&self, l: &mut Lower, start: Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Reg>>> {
         let count = self.p.row.elements_per_lane();
@@ -151,7 +151,7 @@ impl Block<'_> {
             out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
             columns.push(accs);
         }
-        // all warps go through as many rows as the first of them has
+        // all warps go through as many rows as the first one, whose tree column has the most
         let left = self.n.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let left = Expr::binary(BinaryOp::Shr, left, Expr::int(COLUMNS.trailing_zeros().into()));
         let left = bind(l, "rows", left.min(Expr::int(TILE / COLUMNS)), out);
@@ -191,8 +191,7 @@ impl Block<'_> {
         Ok(columns)
     }
 
-    /// Returns the number of this lane's elements, in the row, from the first of each group on (i32). They may
-    /// be beyond the row.
+    /// Returns the number in the row (i32) of this lane's first element of each group. It may be beyond the row.
     fn places(&self) -> Vec<Expr> {
         let (p, v) = (&self.p.row, self.p.row.v);
         let base =
@@ -218,7 +217,7 @@ impl Block<'_> {
         }
     }
 
-    /// Joins the columns of the block's rows, and leaves the results in scratch.
+    /// Joins the columns of all rows of the block, and stores the results to scratch.
     fn join(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let longest = self.p.row.longest();
         out.push(Stmt::Barrier);
@@ -241,8 +240,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Joins the columns of this lane that are kept, the lower ones, with `columns`, and leaves the results
-    /// in scratch.
+    /// Joins this lane's columns in shared memory, whose rows come first, with `columns`, and stores the results to
+    /// scratch.
     fn join_kept(&self, l: &mut Lower, columns: &[Vec<Reg>], out: &mut Vec<Stmt>) -> Result<()> {
         let v = self.p.row.v as usize;
         for (place, first) in self.places().into_iter().zip((0..).step_by(v)) {
@@ -263,7 +262,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Leaves the result of column `j` in scratch.
+    /// Stores the result of column `j` to scratch.
     fn leave(&self, r: &Reduction, j: &Expr, values: Vec<Expr>, out: &mut Vec<Stmt>) {
         let at = to_i64(Expr::Place(Gpu::Block)).times(self.length.clone()).plus(j.clone());
         let stores = r.scratch.iter().zip(values);

@@ -5,42 +5,42 @@ use crate::kernel::{Expr, WARP};
 use crate::plan::gpu::Grid;
 use crate::schedule::cuda::resident_segments::Demand;
 
-/// Threads of a block whose warps have rows of their own.
+/// Threads of a block if each of its warps has rows of its own.
 pub(super) const THREADS: u32 = 128;
-/// The registers of a multiprocessor, and those of a thread beside the elements: more if they have several words,
-/// and if each has an access of its own.
+/// The registers of a multiprocessor, and the registers of a thread that hold no elements: if an element has one
+/// word, if it has several, and if each element has an access of its own.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 32;
 const OTHER_REGISTERS_OF_WORDS: i64 = 44;
 const MORE_OTHER_REGISTERS: i64 = 52;
-/// What a thread needs as well where elements come from several arrays, have accesses of their own, or take so many
-/// words: or some of them are kept in memory.
+/// Further registers of a thread if elements have several words and come from several arrays, have accesses of their
+/// own, or take at least this many words of the thread. Without them, the assembler keeps some elements in memory.
 const MORE_REGISTERS: i64 = 8;
 const MANY_WORDS: i64 = 64;
 
 /// How rows are mapped to threads.
 #[derive(Clone, Copy)]
 pub struct ResidentRowsParams {
-    /// The lanes that have a tile of a row.
+    /// The number of lanes that share a tile of a row.
     pub lanes: u32,
-    /// The rows of a tile.
+    /// The number of rows of a tile.
     pub tile_rows: i64,
-    /// The columns of a lane: 4, or 2 if two warps share a tile.
+    /// The number of columns of a lane: 4, or 2 if two warps share a tile.
     pub columns: i64,
-    /// The warps of a block that have a row.
+    /// The number of warps of a block that share a row.
     pub warps: u32,
-    /// The blocks of a cluster that have a row: 1 if there is no cluster.
+    /// The number of blocks of a cluster that share a row; 1 if there is no cluster.
     pub blocks: u32,
     /// The number of rows that the lanes take at once.
     pub each: i64,
     /// The vector width of accesses.
     pub v: i64,
-    /// Whether blocks ask for later rows.
+    /// Whether blocks prefetch later rows.
     pub prefetch: bool,
 }
 
 impl ResidentRowsParams {
-    /// Returns a mapping of one row to warps of a block, with accesses of as many elements as a lane has
+    /// Returns the mapping of one row to warps of a block in which an access takes as many elements as a lane has
     /// columns.
     pub fn of_warps(tile_rows: i64, columns: i64, warps: u32) -> ResidentRowsParams {
         ResidentRowsParams {
@@ -116,12 +116,12 @@ impl ResidentRowsParams {
 pub(super) struct Group {
     /// The index of each element.
     pub indices: Vec<NodeId>,
-    /// The index of the lane's first element, and the distance of this group's first one. Both may be
+    /// The index of the lane's first element, and the distance from it to this group's first element. Both may be
     /// beyond the row.
     pub start: Expr,
     pub offset: i64,
-    /// The variable of the first element's index, and its value for computations. If the elements are
-    /// absent, this is the index of a group that is present.
+    /// The variable of the first element's index, and the value that computations use for it. If the elements are
+    /// absent, that is the index of a group that is present.
     pub first: (NodeId, Expr),
     /// Whether the row has these elements.
     pub is_present: Expr,

@@ -1,12 +1,12 @@
 //! Resident rows (`schedule/alternatives/resident_segments.rs`) on a GPU: a row lies in the registers of 8, 16 or 32
-//! lanes, or of the warps of a block, a tile of 2048 elements each. Each element is loaded once, by
-//! vector accesses; what several stages compute of it, such as an exponential, is kept in a register
-//! as well. A reduction is the tree of semantics 5.1: columns in registers, lanes by shuffles, tiles
+//! lanes, or of the warps of a block, each of which has a tile of 2048 elements. Each element is loaded once, by
+//! vector accesses; a value of it that several stages need, such as an exponential, is kept in a register as well. A
+//! reduction is the tree of semantics 5.1: columns are folded in registers, lanes are joined by shuffles, and tiles
 //! through shared memory.
 //!
-//! The cost is that of reading the row and writing the results once. The registers bound the length:
-//! rows that are longer than a block holds lie in the blocks of a cluster (`cluster.rs`), and those beyond
-//! it take the launches that this one replaces.
+//! The cost is that of reading the row and writing the results once. The number of registers limits the length. Rows
+//! that are longer than a block can hold are shared by the blocks of a cluster (`cluster.rs`), and even longer ones
+//! take the launches that this one replaces.
 
 mod cluster;
 mod columns;
@@ -115,7 +115,7 @@ fn groups(
     let first = bind(l, "first", first, out);
     let last = bind(l, "last", length.clone().minus(Expr::int(v)), out);
     let mut all = Vec::new();
-    // fewer lanes than a warp have one row of a tile
+    // if fewer lanes than a warp have a row, it is one row of a tile
     let row_columns = if p.lanes == WARP { COLUMNS } else { lanes * p.columns };
     for row in 0..p.tile_rows {
         for g in 0..p.columns / v {

@@ -1,8 +1,10 @@
-//! The second kernel of rows and columns: joins what the blocks of the first one have left of each column, and
-//! computes what follows from the columns. A lane has a column; the block's warps share its parts.
+//! The second kernel of rows and columns: it joins the partial results that the blocks of the first one have stored
+//! for each column, and computes what follows from the columns. A lane has a column, whose parts the warps of the
+//! block share.
 //!
-//! The parts of up to 128 tiles are the leaves of one binary tree: a warp takes a subtree. The results of more
-//! tiles are a sequence by themselves (semantics 5.1): a warp takes 4 of its 128 tree columns.
+//! The parts of up to 128 tiles are the leaves of one binary tree, of which each warp computes a subtree. If there
+//! are more tiles, their results are reduced as a sequence of their own (semantics 5.1), of whose 128 tree columns
+//! each warp computes 4.
 
 use super::columns::ColumnsParams;
 use crate::core::COLUMNS;
@@ -19,14 +21,14 @@ use crate::schedule::element::nested_loop::assign;
 use crate::schedule::element::reduction::{Reduction, each_accumulator, tiles};
 use crate::schedule::facts::RowsAndColumns;
 
-/// Columns of a block, and its threads: few columns make few blocks, whose warps have the more parts to wait for the
-/// fewer they are (of 65536 x 1024 elements, 10 us with 256 threads).
+/// The columns of a block, and below its threads. If there are few columns, there are few blocks, and the fewer warps
+/// these have, the more parts each warp waits for (65536 x 1024 elements take 10 us with 256 threads).
 pub const COLUMNS_OF_BLOCK: u32 = WARP;
 pub(super) const THREADS: u32 = 1024;
 const WARPS: i64 = (THREADS / WARP) as i64;
-/// The parts that a lane loads before it uses one.
+/// The number of parts that a lane loads before it uses one.
 const BATCH: i64 = 8;
-/// The greatest number of batches of a warp: those of 128 tiles of up to 64 parts, for 32 warps.
+/// The maximum number of batches of a warp: those of 128 tiles of up to 64 parts, for 32 warps.
 const MAX_BATCHES: u32 = 32;
 
 /// The parts of a lane's column.
@@ -36,7 +38,7 @@ struct Parts<'a> {
     count: Expr,
     length: Expr,
     j: Expr,
-    /// Whether there is the column.
+    /// Whether the column exists.
     inside: Expr,
 }
 
@@ -58,7 +60,7 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
         out.push(Stmt::Var(*value, r.absent(l.launch)));
     }
     let mut few = Vec::new();
-    // the least power of two of batches with which all warps together have all parts
+    // the least power of two of batches of each warp for which all warps together have all parts
     let batches = l.k.reg("batches", Ty::I64);
     few.push(Stmt::Var(batches, Expr::int(1)));
     let all = Expr::Reg(batches).times(Expr::int(WARPS * BATCH));
@@ -98,8 +100,8 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
 }
 
 impl Parts<'_> {
-    /// Joins `batches` batches of parts from `first` on, a power of two of them, of which some may be beyond
-    /// the last part. Returns the value of each reduction.
+    /// Joins `batches` batches of parts, a power of two, from part `first` on; some may be beyond the last part.
+    /// Returns the value of each reduction.
     fn join(
         &self,
         l: &mut Lower,

@@ -1,9 +1,9 @@
 //! Prefetches of later rows into the L2 cache.
 //!
-//! A block loads its row, computes, and stores it. Few rows fit into the registers of a
-//! multiprocessor at once, so where rows are long or elements take long to compute, the memory waits
-//! for the computations and these wait for the memory. A block therefore asks for the row of a block
-//! that starts later: its elements are in the L2 cache by then, and the memory is busy meanwhile.
+//! A block loads its row, computes, and stores it. Few rows fit into the registers of a multiprocessor at once. So
+//! where rows are long or elements take long to compute, the memory waits for the computations, and these wait for
+//! the memory. A block therefore prefetches the row of a block that starts later: its elements are in the L2 cache by
+//! then, and the memory is busy meanwhile.
 //!
 //! Measured on an H100 with softmaxes of 268 MB, of which a copy takes 0.181 ms:
 //!
@@ -30,13 +30,13 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::ResidentSegments;
 
-/// How many bytes of an array lie between a block's row and the row that it asks for.
+/// The number of bytes of an array from a block's row to the row that it prefetches.
 const DISTANCE: i64 = 8 << 20;
 /// The bytes that one prefetch brings: a line of the cache.
 const LINE: i64 = 128;
-/// The least operations of an element ([`operations`]) that take long.
+/// The minimum number of operations ([`operations`]) of an element that takes long to compute.
 const COSTLY: i64 = 100;
-/// The least bytes of a row in a block of which a multiprocessor has few.
+/// The minimum bytes of a row of which few fit onto a multiprocessor.
 const LONG: i64 = 64 << 10;
 
 /// Returns whether an element takes long to compute.
@@ -51,12 +51,12 @@ pub fn operations(l: &LaunchContext) -> i64 {
     i64::from(l.facts.cost / GUESSED_LENGTH) * weight
 }
 
-/// Returns whether the memory would wait otherwise, given the words of an element in all arrays.
+/// Returns whether the memory would be idle without prefetches, given the words of an element in all arrays.
 pub fn pays(p: &ResidentRowsParams, words: i64, is_costly: bool) -> bool {
     is_costly || p.v == 1 || i64::from(p.elements_per_block()) * words * 4 >= LONG
 }
 
-/// Asks for the elements of a later row of these arrays, each given with the indices of its row.
+/// Prefetches the elements of a later row of these arrays, each given with the indices of its row.
 pub fn later_row(
     l: &mut Lower,
     rows: &ResidentSegments,

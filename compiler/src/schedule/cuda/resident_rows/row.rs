@@ -21,7 +21,7 @@ use crate::schedule::facts::{ResidentSegments, RowArray, Stage};
 pub(super) use common::Common;
 use rustc_hash::FxHashSet as HashSet;
 
-/// An array that is read at elements of the row, and the indices before that of the element.
+/// An array that is read at elements of the row, and its indices before that of the element.
 type Array = (NodeId, Vec<NodeId>);
 
 /// A row of this lane.
@@ -36,12 +36,12 @@ pub(super) struct Row<'a> {
     exists: Expr,
     /// The row's indices.
     outer: Vec<Expr>,
-    /// What is known of the row: its number, its values, and what is kept of its elements.
+    /// The values that are known: of the row's number, its scalars, and what is kept of its elements.
     vars: Vec<(NodeId, Expr)>,
-    /// The elements in registers, and the arrays of which all are.
+    /// The elements in registers, and the arrays all of whose elements of this lane are.
     loaded: Loaded,
     arrays: HashSet<Array>,
-    /// Where the warps take one row after another.
+    /// This is given where the warps take one row after another.
     repeated: Option<Repeated>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Row<'a> {
     ) -> Result<Row<'a>> {
         let exists = Expr::binary(BinaryOp::Lt, number.clone(), n.clone());
         let exists = bind(l, "exists", exists, out);
-        // lanes without a row compute the last one, and store nothing
+        // lanes whose row does not exist compute the last one, and store nothing
         let row = bind(l, "row", number.clone().min(n.clone().minus(Expr::int(1))), out);
         l.k.kernel.in_space.push(row.clone());
         let vars = vec![(rows.segment, row.clone())];
@@ -83,7 +83,7 @@ impl<'a> Row<'a> {
         Row { repeated: Some(repeated), ..self }
     }
 
-    /// Returns whether this lane has a group of elements of the row.
+    /// Returns the condition that this lane has a group of elements of the row.
     fn has(&self, g: &Group) -> Expr {
         match &self.exists {
             Expr::Lit(_) => g.is_present.clone(),
@@ -91,19 +91,19 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Loads what a stage reads of this lane's elements, as far as it is not in registers.
+    /// Loads the elements of this lane that a stage reads and that are not in registers yet.
     pub fn load(&mut self, l: &mut Lower, stage: usize, groups: &[Group], out: &mut Vec<Stmt>) -> Result<()> {
         let roots = resident_segments::roots(l.launch, self.rows, stage);
         self.load_all(l, &roots, groups, out)
     }
 
-    /// Whether other rows read the same elements of an array, so that these stay in a cache.
+    /// Whether all rows read the same elements of an array, so that these stay in a cache.
     fn is_shared(&self, l: &Lower, outer: &[NodeId]) -> bool {
         let Op::Var(row, _) = *l.launch.g.op(self.rows.segment) else { return false };
         self.repeated.is_some() && !outer.iter().any(|n| l.launch.g.node(*n).free.contains(&row))
     }
 
-    /// Loads what these nodes read of this lane's elements, as far as it is not in registers.
+    /// Loads the elements of this lane that these nodes read and that are not in registers yet.
     pub fn load_all(
         &mut self,
         l: &mut Lower,
@@ -123,7 +123,7 @@ impl<'a> Row<'a> {
                 let start = bind(l, "place", start, out);
                 l.k.kernel.in_space.push(start.clone());
                 for g in groups {
-                    // an output may be this array: no lane reads what is another's
+                    // an output may be this array: a lane must not read elements that another lane stores
                     let (mut load, nothing) = (Vec::new(), Expr::Lit(Lit::zero(ty)));
                     let at = start.clone().plus(Expr::int(g.offset));
                     let [regs, own] = ["x", "own"]
@@ -147,7 +147,7 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Asks for what a later row reads of the arrays that are loaded for this one.
+    /// Prefetches what a later row reads of the arrays that are loaded for this one.
     pub fn prefetch(&self, l: &mut Lower, n: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let of_row = self.arrays.iter().filter(|(_, outer)| outer.iter().any(|i| !l.launch.g.is_closed(*i)));
         let mut arrays: Vec<_> = of_row.cloned().collect();
@@ -155,8 +155,8 @@ impl<'a> Row<'a> {
         later_row(l, self.rows, self.p, &arrays, (&self.number, n, &self.lane), out)
     }
 
-    /// Returns the nodes that a stage computes of an element, first those that it needs itself, and
-    /// for each whether it is kept.
+    /// Returns the nodes that a stage computes of an element, those that it needs itself first, and for each of them
+    /// whether it is kept.
     fn nodes(&self, l: &mut Lower, stage: usize) -> (Vec<NodeId>, Vec<bool>) {
         let known = self.vars.iter().map(|v| v.0).collect();
         resident_segments::nodes(l, self.rows, stage, &known)
@@ -168,8 +168,8 @@ impl<'a> Row<'a> {
         self.vars.extend(known.filter(|(_, is_kept)| **is_kept).map(|(v, _)| v));
     }
 
-    /// Computes nodes of each of this lane's elements, given those of the element at the variable.
-    /// Returns the nodes of each element, which have values from now on.
+    /// Computes nodes of each of this lane's elements. They are given as nodes of the element at the variable.
+    /// Returns the nodes of each element, whose values are known from then on.
     fn compute(
         &mut self,
         l: &mut Lower,
@@ -202,8 +202,8 @@ impl<'a> Row<'a> {
         Ok((each, values))
     }
 
-    /// Returns the number by which error records of a stage name an element of a group: that of the row, or
-    /// where elements are stored the element's own.
+    /// Returns the number by which the error records of a stage name an element of a group: the number of the row,
+    /// or, where elements are stored, the element's own.
     fn number_of(&self, l: &mut Lower, stage: usize, (group, q): (&Group, i64)) -> Expr {
         let row = self.vars[0].1.clone();
         match self.rows.stages[stage] {
@@ -215,8 +215,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Writes code in which the elements of groups that `nodes` read are in registers, also those that other
-    /// rows read as well: these are loaded where they are needed, unless they are in registers for all rows.
+    /// Writes code in which the elements of groups that `nodes` read are in registers. Elements that other rows read
+    /// as well are loaded just for this code, unless they are in registers for all rows.
     fn with_groups<T>(
         &self,
         l: &mut Lower,
@@ -235,7 +235,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Computes and stores elements of the row, in shared memory where an array has a place there.
+    /// Computes and stores elements of the row. An array that has a place in shared memory gets them there.
     pub fn store(
         &mut self,
         l: &mut Lower,
@@ -285,7 +285,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Loads the elements of groups of an array. Lanes beyond the row load its last ones.
+/// Loads an array's elements of some groups. Lanes beyond the row load its last ones.
 fn load_groups(
     l: &mut Lower,
     (x, outer): (NodeId, &[NodeId]),

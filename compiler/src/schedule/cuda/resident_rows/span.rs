@@ -1,4 +1,4 @@
-//! The row of an array in memory and in shared memory, where it begins at the same distance from a multiple of 16
+//! The row of an array in memory and its copy in shared memory. Both begin at the same distance from a multiple of 16
 //! bytes: whole chunks of 16 bytes lie in the middle, and up to 15 bytes before and after them.
 
 use super::mapping::Group;
@@ -15,22 +15,22 @@ pub(super) struct StagedArray {
     pub outer: Vec<NodeId>,
     pub shared: Mem,
     pub span: Span,
-    /// What lies there instead of the array's elements: a value of the element at the variable of elements.
+    /// The value that is there in place of the array's elements, if any, as a node of the element at the variable.
     pub kept: Option<NodeId>,
 }
 
-/// Where a stored row lies in shared memory before it is copied to its array, if it does.
+/// The place in shared memory of a stored row before it is copied to its array, if it has one.
 pub(super) type Place = Option<(Mem, Span)>;
 
-/// A row in both memories.
+/// The place of a row in both memories.
 #[derive(Clone)]
 pub(super) struct Span {
-    /// The elements of a chunk.
+    /// The number of elements of a chunk.
     pub chunk: i64,
     /// The index of the row's first element in shared memory, and the first index past the row (i32).
     pub before: Expr,
     end: Expr,
-    /// The index of the array that corresponds to the first index in shared memory (i64).
+    /// The index in the array that corresponds to index 0 in shared memory (i64).
     begin: Expr,
 }
 
@@ -53,12 +53,12 @@ impl Span {
         offset(start, g.offset)
     }
 
-    /// Whether another row is at the same distance from a multiple of 16 bytes.
+    /// Returns the condition that another row is at the same distance from a multiple of 16 bytes.
     pub fn is_like(&self, other: &Span) -> Expr {
         Expr::binary(BinaryOp::Eq, self.before.clone(), other.before.clone())
     }
 
-    /// Writes a loop of `threads` threads over the whole chunks, given for each the index of its first element in
+    /// Writes a loop of `threads` threads over the whole chunks. `code` gets the index of a chunk's first element in
     /// shared memory and in the array.
     pub fn each_chunk(
         &self,
@@ -78,7 +78,7 @@ impl Span {
         });
     }
 
-    /// Writes code for the elements before and after the whole chunks, given the indices of each.
+    /// Writes code for the elements before and after the whole chunks. `code` gets the two indices of each.
     pub fn each_other(&self, l: &mut Lower, out: &mut Vec<Stmt>, code: impl Fn(Expr, Expr) -> Stmt) {
         let lt = |a: &Expr, b: &Expr| Expr::binary(BinaryOp::Lt, a.clone(), b.clone());
         let and = |a: Expr, b: Expr| Expr::binary(BinaryOp::And, a, b);
@@ -87,7 +87,7 @@ impl Span {
         let tail = bind(l, "tail", tail.plus(thread()), out);
         let is_of_row =
             |at: &Expr| and(lt(at, &self.end), Expr::binary(BinaryOp::Ge, at.clone(), self.before.clone()));
-        // the first chunk is whole if the row begins there
+        // the first chunk is whole if the row begins at a multiple of 16 bytes
         let has_head = and(is_of_row(&thread()), Expr::binary(BinaryOp::Gt, self.before.clone(), int32(0)));
         let has_tail = is_of_row(&tail);
         let mut few = Vec::new();
@@ -98,7 +98,7 @@ impl Span {
         out.push(Stmt::If(lt(&thread(), &chunk), few, vec![]));
     }
 
-    /// Writes a loop of `threads` threads over all elements, given the indices of each in the shared memory of
+    /// Writes a loop of `threads` threads over all elements. `code` gets the indices of each in the shared memory of
     /// another span, which is as long, and in this one's array.
     pub fn each_element(
         &self,
@@ -115,7 +115,7 @@ impl Span {
     }
 }
 
-/// Writes a loop of `threads` threads over so many numbers.
+/// Writes a loop of `threads` threads over the numbers below a bound.
 fn each(
     l: &mut Lower,
     threads: u32,

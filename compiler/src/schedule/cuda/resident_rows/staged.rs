@@ -1,6 +1,6 @@
-//! Rows in shared memory: a block copies its row there, asynchronously and by 16 bytes a thread wherever the row
-//! begins, and its warps take one *unit* of it after another: 32 neighbouring columns of a tile of 2048 elements
-//! (semantics 5.1), one a lane.
+//! Rows in shared memory: a block copies its row there, asynchronously and by 16 bytes a thread, wherever the row
+//! begins. Its warps take one *unit* of it after another: 32 neighbouring columns of a tile of 2048 elements
+//! (semantics 5.1), one for each lane.
 //!
 //! ```text
 //! memory   . . . r r r r | r r r r | .. | r r . .        shared   - - - r r r r | r r r r | .. | r r - -
@@ -9,9 +9,9 @@
 //!                  every warp joins the units' totals
 //! ```
 //!
-//! What a stage computes and later ones need takes the place of elements that these do not read. The cost is that
-//! of reading the row and writing the results once, whatever the alignment of the rows, and for rows that are longer
-//! than the registers of a block hold: shared memory has no accumulators or addresses beside the elements.
+//! What a stage computes and later ones need takes the place of elements that these do not read. The cost is that of
+//! reading the row and writing the results once, whatever the rows' alignment. This also serves rows that are longer
+//! than the registers of a block can hold: shared memory holds no accumulators or addresses besides the elements.
 
 use super::cluster::TILE_ROWS;
 use super::groups;
@@ -35,15 +35,15 @@ use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
 
 /// The units of a tile.
 const UNITS_OF_TILE: i64 = COLUMNS / WARP as i64;
-/// The bytes of shared memory of a multiprocessor that the levels are made for, and those that each block takes
-/// for itself. Devices with less have fewer blocks at once, or none of the longer levels.
+/// The bytes of shared memory of a multiprocessor for which the levels are made, and the bytes that the hardware
+/// reserves for each block. Devices with less have fewer blocks at once, or none of the longer levels.
 const SHARED: i64 = 228 << 10;
 const RESERVED: i64 = 1 << 10;
-/// The warps of a multiprocessor: with more, a thread would have too few registers for a unit's elements.
+/// The number of warps of a multiprocessor: with more, a thread would have too few registers for a unit's elements.
 const WARPS: i64 = 24;
-/// The most blocks of a multiprocessor.
+/// The maximum number of blocks of a multiprocessor.
 const MAX_BLOCKS: i64 = 5;
-/// The bytes for the distance of each row from a multiple of 16 bytes.
+/// The bytes that a block needs because each row begins at its distance from a multiple of 16 bytes.
 const MARGIN: i64 = 256;
 
 /// How a row in shared memory is mapped to a block.
@@ -58,8 +58,8 @@ pub struct StagedRowsParams {
 }
 
 impl StagedRowsParams {
-    /// Returns the mappings for rows whose elements in shared memory take so many bytes, the shortest first,
-    /// given the bytes that a unit takes beside its elements.
+    /// Returns the mappings of rows, the shortest first, given the bytes of an element in shared memory and the bytes
+    /// of a unit besides its elements.
     pub fn levels(of_element: i64, of_unit: i64) -> impl Iterator<Item = StagedRowsParams> {
         let with_tiles = move |resident_blocks: i64, tiles: i64| {
             let units = tiles * UNITS_OF_TILE;
@@ -73,7 +73,7 @@ impl StagedRowsParams {
         })
     }
 
-    /// Returns about how many bytes of shared memory a block takes: at least as many as it does.
+    /// Returns an upper bound of the bytes of shared memory of a block.
     fn shared(&self, of_element: i64, of_unit: i64) -> i64 {
         let units = self.units_of_lane() * i64::from(WARP);
         self.tiles * TILE * of_element + units * of_unit + MARGIN
@@ -109,7 +109,7 @@ impl StagedRowsParams {
     }
 }
 
-/// Returns the arrays of which a row lies in shared memory, each with the indices of its row.
+/// Returns the arrays whose rows lie in shared memory, each with the indices of its row.
 pub fn staged_arrays(l: &mut LaunchContext, rows: &ResidentSegments) -> Vec<(NodeId, Vec<NodeId>)> {
     let stages = 0..rows.stages.len();
     let roots: Vec<NodeId> = stages.flat_map(|stage| resident_segments::roots(l, rows, stage)).collect();
@@ -129,14 +129,14 @@ pub fn bytes_of_accumulators(l: &LaunchContext, rows: &ResidentSegments) -> i64 
     all.iter().flat_map(|r| &r.types).map(|ty| ty.size() as i64).sum()
 }
 
-/// Notes which values have taken the place of elements.
+/// Notes which values have replaced elements.
 fn keep(staged: &mut [StagedArray], replaced: Vec<(usize, NodeId)>) {
     for (at, node) in replaced {
         staged[at].kept = Some(node);
     }
 }
 
-/// What a thread has computed about itself and its row.
+/// What a thread knows of its place and its row.
 struct Block<'a> {
     p: &'a StagedRowsParams,
     of_unit: &'a ResidentRowsParams,
@@ -188,7 +188,7 @@ impl Block<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<StagedArray> {
         let (from, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
-        // rows lie side by side, so that the array's alignment says that of each row
+        // rows are contiguous, so the array's alignment determines that of each row
         if let Mem::Array(array) = from {
             l.k.dense.insert(array);
         }
@@ -203,8 +203,8 @@ impl Block<'_> {
         Ok(StagedArray { x, outer, shared, span, kept: None })
     }
 
-    /// Writes the elements of the last stage: those of each array in the place of one of its type in shared memory,
-    /// as far as there are such, and from there to memory as rows are read.
+    /// Writes the elements of the last stage. Those of each array replace elements of an array of its type in shared
+    /// memory, if there is one left, and are copied from there to memory as rows are read.
     fn store(
         &self,
         l: &mut Lower,
@@ -270,8 +270,8 @@ impl Block<'_> {
         out.push(Stmt::If(stored.is_like(span), alike, apart));
     }
 
-    /// Writes code for each unit of this warp, given the number of the unit and its elements: once for the units of
-    /// whole tiles, all of whose elements are there, and once for others.
+    /// Writes code for each unit of this warp, given the unit's number and its elements. It is written once for units
+    /// of whole tiles, all of whose elements exist, and once for others.
     fn units(
         &self,
         l: &mut Lower,

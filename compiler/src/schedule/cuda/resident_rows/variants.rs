@@ -22,8 +22,8 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once (measured:
-/// `bench/NOTES.md`, "Rows of 64 and 256").
+/// The numbers of lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once
+/// (measured: `bench/NOTES.md`, "Rows of 64 and 256").
 const LEVELS: [(u32, i64, i64, u32, i64); 9] = [
     (8, 1, 4, 1, 2),
     (16, 1, 4, 1, 4),
@@ -36,8 +36,8 @@ const LEVELS: [(u32, i64, i64, u32, i64); 9] = [
     (WARP, 16, 4, 16, 1),
 ];
 
-/// Lanes of a row, rows of a tile, columns of a lane and warps of a row, for rows that do not begin at
-/// multiples of 16 bytes.
+/// The numbers of lanes of a row, rows of a tile, columns of a lane and warps of a row, for rows that are not aligned
+/// to 16 bytes.
 const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, i64, u32); 7] = [
     (16, 1, 4, 1),
     (WARP, 2, 4, 1),
@@ -48,29 +48,29 @@ const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, i64, u32); 7] = [
     (WARP, 16, 2, 8),
 ];
 
-/// The least operations of an element for which several rows that lanes take at once hide what it waits for: those of
-/// a softmax of f32 are 69. Of others more warps hide more.
+/// The minimum number of operations of an element for which lanes take several rows at once to hide its latency: a
+/// softmax of f32 has 69. The latency of shorter elements is better hidden by more warps.
 const LONG_ELEMENTS: i64 = 50;
 
-/// Returns why rows are not kept so, if they are not.
+/// Returns why rows cannot be kept in registers, if they cannot.
 fn obstacle(demand: &Demand, p: &ResidentRowsParams) -> Option<&'static str> {
     let is_in_registers = p.is_in_registers(demand.words, demand.of_moments);
     demand.obstacle(p.elements_per_lane(), p.each, is_in_registers)
 }
 
-/// Returns all mappings of rows, in order of preference; `is_vector`: there is one row; `operations`: those of an
-/// element.
+/// Returns all mappings of rows, in order of preference. `is_vector` says that there is only one row; `operations`
+/// are those of an element.
 fn levels(demand: &Demand, is_vector: bool, operations: i64) -> Vec<(ResidentRowsParams, Profit)> {
     let mut all = Vec::new();
     for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
-        // a vector has one row: more warps take less time (1024 elements: 6 us in place of 8)
+        // a vector is a single row, for which more warps take less time (1024 elements: 6 us in place of 8)
         if is_vector && (lanes < WARP || (warps, tile_rows) == (1, 8)) {
             continue;
         }
         if demand.words > 1 || operations < LONG_ELEMENTS {
             each = each.min(2);
         }
-        // two warps share a tile of long elements, or one warp would have too few registers
+        // if elements are long, two warps share a tile, because one would have too few registers
         if demand.words > 1 && columns * tile_rows > 16 && columns == 4 {
             (columns, warps) = (2, 2 * warps);
         }
@@ -98,14 +98,14 @@ fn levels(demand: &Demand, is_vector: bool, operations: i64) -> Vec<(ResidentRow
     of_blocks.chain(aligned).chain(single).collect()
 }
 
-/// Returns the longest row that a block keeps in registers wherever it begins.
+/// Returns the length of the longest row that a block keeps in registers wherever it begins.
 fn longest_anywhere(demand: &Demand, levels: &[(ResidentRowsParams, Profit)]) -> u32 {
     let of_block = |p: &&ResidentRowsParams| p.blocks == 1 && p.v == 1 && obstacle(demand, p).is_none();
     levels.iter().map(|level| &level.0).filter(of_block).map(ResidentRowsParams::longest).max().unwrap_or(0)
 }
 
-/// Returns the variants whose rows lie in shared memory: those of more than `of_registers` elements, the longest that
-/// a block keeps in registers wherever they begin.
+/// Returns the variants whose rows lie in shared memory, for rows of more than `of_registers` elements: that is the
+/// longest row that a block keeps in registers wherever it begins.
 fn staged(
     l: &mut LaunchContext,
     rows: &ResidentSegments,
@@ -125,7 +125,7 @@ fn staged(
         if longest <= of_registers {
             continue;
         }
-        // a block that is alone takes longer than the blocks of a full cluster
+        // a block that has a multiprocessor for itself takes longer than the blocks of a full cluster
         let shortest = if longest > of_cluster { of_cluster } else { of_registers };
         let guards = Guards { longest: Some(longest), ..Guards::contiguous().narrow() };
         let profit = Profit { min_inner_length: Some(shortest + 1), ..Profit::default() };
@@ -168,7 +168,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(list)
 }
 
-/// Returns which rows take the launches that this one replaces, and why they are not kept.
+/// Returns which rows take the launches that this one replaces, and why they are not kept in registers.
 pub fn limit(l: &LaunchContext) -> Option<String> {
     let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
     let demand = Demand::of(l, &rows)?;
@@ -177,24 +177,24 @@ pub fn limit(l: &LaunchContext) -> Option<String> {
     resident_segments::limit(&levels.collect::<Vec<_>>())
 }
 
-/// The most words of a thread for a row, for the accumulators of its columns, and for both.
+/// The maximum number of words of a thread for a row, for the accumulators of its columns, and for both.
 const MAX_WORDS_OF_COLUMNS: i64 = 64;
-/// The most bytes of shared memory for the columns of a block.
+/// The maximum bytes of shared memory for the columns of a block.
 const MAX_SHARED: u32 = 40 << 10;
 
-/// Rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns that they
-/// take. The loads of several short rows are in flight together.
+/// The numbers of rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns
+/// that they take. Loads of several short rows are in flight together.
 const LEVELS_OF_COLUMNS: [(i64, i64, u32, i64, u32); 6] =
     [(2, 4, 1, 4, 1), (4, 4, 1, 2, 1), (8, 4, 1, 1, 1), (16, 2, 2, 1, 1), (16, 2, 4, 1, 1), (16, 2, 8, 1, 2)];
 
-/// The least length of rows: for shorter ones most lanes have no elements, and two passes take no longer.
+/// The minimum length of rows: in shorter ones most lanes have no elements, and two passes take no longer.
 const SHORTEST: u32 = 96;
 
-/// The least number of blocks: with fewer, most multiprocessors of a large device would have no rows, and two
+/// The minimum number of blocks. With fewer, most multiprocessors of a large device would have no rows, and two
 /// passes over a small matrix take less time.
 const MIN_BLOCKS: u32 = 128;
 
-/// Returns the variants of a launch that reduces rows and columns, each with the kernel after it.
+/// Returns the variants of a launch that reduces rows and columns, each followed by the kernel that joins its parts.
 pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let facts = l.facts.rows_and_columns.clone()?;
     let size = |ty: Ty| (ty.size() as i64).max(4) / 4;
@@ -223,7 +223,7 @@ pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<
             multiple: NonZeroU32::new(v as u32),
             ..Guards::contiguous().narrow().noalias()
         };
-        // two levels of the tree
+        // the partial results are joined by two levels of the tree
         let max_blocks = Some(TILE as u32 * params.parts() as u32);
         for (choice, threads, suffix, profit) in [
             (

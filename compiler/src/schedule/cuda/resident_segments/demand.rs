@@ -1,19 +1,19 @@
-//! What an element of resident rows and columns takes of a thread, and which of them are kept.
+//! What an element of resident rows or columns takes of a thread, and which rows or columns fit.
 
 use crate::plan::GUESSED_LENGTH;
 use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::facts::{ResidentSegments, Stage};
 
-/// The most words of a thread that hold elements. Of the 255 registers that a thread can have, the
-/// rest are accumulators, addresses and what is being computed.
+/// The maximum number of words of a thread that hold elements. The rest of the 255 registers that a thread can have
+/// are accumulators, addresses and values that are being computed.
 const MAX_WORDS: i64 = 128;
 
-/// The most operations of a thread, whose code is written out for each element.
+/// The maximum number of operations of a thread, whose code is written for each element.
 const MAX_OPERATIONS: i64 = 3300;
 
-/// The words of a tree column beside its elements for a reduction with several accumulators: these, and what
-/// is joined with one of them.
+/// The words of a tree column, besides its elements, for a reduction with several accumulators: these accumulators,
+/// and those that are joined with one of them.
 const WORDS_OF_MOMENTS: i64 = 4;
 
 /// What an element takes of a thread.
@@ -25,13 +25,13 @@ pub struct Demand {
     pub words: i64,
     /// The number of arrays.
     pub arrays: usize,
-    /// The words of counts and means of a tree column.
+    /// The words of the counts and means of a tree column.
     pub of_moments: i64,
     operations: i64,
 }
 
 impl Demand {
-    /// Returns the demand of an element, if some array is read.
+    /// Returns the demand of an element. `None` if no array is read or stored.
     pub fn of(l: &LaunchContext, kept: &ResidentSegments) -> Option<Demand> {
         let stored = kept.stages.iter().flat_map(|s| match s {
             Stage::Store { arrays } => arrays.as_slice(),
@@ -49,8 +49,8 @@ impl Demand {
         })
     }
 
-    /// Returns why a thread cannot have so many elements of each of `segments` rows or strips of columns, if it
-    /// cannot. Whether a multiprocessor has the registers is given.
+    /// Returns why a thread cannot have this many elements of each of `segments` rows or strips of columns, if it
+    /// cannot. `is_in_registers` says whether a multiprocessor has the registers.
     pub fn obstacle(&self, elements: i64, segments: i64, is_in_registers: bool) -> Option<&'static str> {
         if elements * self.words > MAX_WORDS || !is_in_registers {
             return Some("its elements take more registers than a multiprocessor has");
@@ -60,8 +60,8 @@ impl Demand {
     }
 }
 
-/// Returns which rows or columns take the launches that this one replaces, and why they are not kept, given
-/// the longest one of each variant and what is in its way.
+/// Returns which rows or columns take the launches that this one replaces, and why they are not kept. `levels` has
+/// the longest row or column of each variant, and why the variant cannot be used.
 pub fn limit(levels: &[(u32, Option<&'static str>)]) -> Option<String> {
     let longest = levels.iter().filter(|level| level.1.is_none()).map(|level| level.0).max()?;
     let next = levels.iter().filter(|level| level.0 > longest).min_by_key(|level| level.0);

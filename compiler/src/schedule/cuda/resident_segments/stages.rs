@@ -14,7 +14,7 @@ use crate::schedule::facts::work;
 use crate::schedule::facts::{ResidentSegments, Stage};
 use rustc_hash::FxHashSet as HashSet;
 
-/// The least operations of a value that is kept for later stages, and not computed again.
+/// The minimum number of operations of a value that is kept for later stages rather than computed again.
 const KEPT: u32 = 4;
 
 /// Returns the nodes that a stage needs of the element at the variable of elements.
@@ -29,8 +29,8 @@ pub fn roots(l: &mut LaunchContext, rows: &ResidentSegments, stage: usize) -> Ve
     }
 }
 
-/// Returns the nodes that a stage computes of an element, first those that it needs itself, and
-/// for each whether it is kept. `known` are the nodes whose values are known.
+/// Returns the nodes that a stage computes of an element, those that it needs itself first, and for each of them
+/// whether it is kept. `known` are the nodes whose values are known already.
 pub fn nodes(
     l: &mut Lower,
     rows: &ResidentSegments,
@@ -44,8 +44,8 @@ pub fn nodes(
     (nodes, is_kept)
 }
 
-/// Returns the nodes that a stage computes of an element and a later stage needs as well, those
-/// that cost more than a register.
+/// Returns the nodes that a stage computes of an element, that a later stage needs as well, and that cost more than a
+/// register.
 fn kept(l: &mut Lower, rows: &ResidentSegments, stage: usize, known: &HashSet<NodeId>) -> Vec<NodeId> {
     let Op::Var(var, _) = *l.launch.g.op(rows.element) else { return Vec::new() };
     let needed = |g: &Graph, roots: &[NodeId]| {
@@ -63,15 +63,15 @@ fn kept(l: &mut Lower, rows: &ResidentSegments, stage: usize, known: &HashSet<No
         asked.extend(g.op(*n).operands());
     }
     let cost = |n: NodeId| needed(g, &[n]).into_iter().map(|n| work::of_node(g.op(n))).sum::<u32>();
-    // a later stage that leaves a record computes what leaves it
+    // a later stage that leaves an error record computes again what leaves it
     let leaves_later = rows.recording.is_some_and(|recording| stage < recording);
     let is_left = |n: NodeId| needed(g, &[n]).into_iter().any(|n| g.op(n).may_record(g));
     let fits = |n: &NodeId| cost(*n) > KEPT && !(leaves_later && is_left(*n));
     all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && fits(n)).collect()
 }
 
-/// Returns the number of elements that one branch into the slow path is for. Between two branches the
-/// operations of all elements overlap: the fewer warps a multiprocessor has, the more elements it takes.
+/// Returns how many elements share a branch into the slow path. Between two branches the operations of all elements
+/// overlap: the fewer warps a multiprocessor has, the more elements that takes.
 pub fn together(l: &Lower, nodes: &[NodeId]) -> usize {
     let is_long = |n: &NodeId| l.launch.g.ty(*n).elem.size() == 8;
     if nodes.iter().any(is_long) { 4 } else { 8 }
@@ -81,15 +81,15 @@ pub fn together(l: &Lower, nodes: &[NodeId]) -> usize {
 pub struct Element {
     /// Its values.
     pub roots: Vec<NodeId>,
-    /// Whether there is such an element.
+    /// Whether the element exists.
     pub is_present: Expr,
     /// The number by which error records name it.
     pub number: Expr,
 }
 
-/// Computes the values of several elements: on the fast path, with divisions that have no branches,
-/// and again in a branch if the slow path is needed, which also leaves the error records if there may be some.
-/// The values of absent elements are not used. If the first one is absent, all of them are.
+/// Computes the values of several elements on the fast path, with divisions that have no branches. If the slow path
+/// is needed, a branch computes them again, and also leaves the error records, if there may be some. The values of
+/// absent elements are not used. If the first one is absent, all of them are.
 pub fn values_of(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],

@@ -1,4 +1,4 @@
-//! What stands before each tile of a scan, by one block: rounds in which a warp has a group of tiles.
+//! What stands before each tile of a scan, computed by one block in rounds in which each warp has a group of tiles.
 
 use super::{Code, THREADS_OF_GROUPS, Value, chosen, load_all, shifted, store_all};
 use crate::core::{SCAN_GROUP, SCAN_TILE};
@@ -8,19 +8,19 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 
-/// The groups whose totals are loaded before they are joined one after the other.
+/// The number of groups whose totals are loaded before they are joined one after the other.
 const IN_FLIGHT: i64 = 8;
 
 impl Code<'_> {
-    /// Writes the code of the block that joins what stands before each tile. In a round a warp has a group, of whose
-    /// tiles a lane has one.
+    /// Writes the code of the block that computes what stands before each tile. In a round a warp has a group, and
+    /// each of its lanes has one tile of it.
     pub(super) fn before_tiles(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let (groups, tiles) = (i64::from(THREADS_OF_GROUPS / WARP), SCAN_GROUP / SCAN_TILE);
         let count = l.launch.count();
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let init = self.scan.before(&mut l.launch.g, index);
         let init = l.region(&[], &init, &Expr::int(0), out)?;
-        // what stands before the groups of the round
+        // the value before the groups of the round
         let before: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("groups", *ty)).collect();
         out.extend(before.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
         let shared = self.share(l, "totals", groups);
@@ -41,7 +41,7 @@ impl Code<'_> {
         let mut begin = Vec::new();
         let total = load(l, to_i64(thread()), &mut begin)?;
         begin.extend(next.iter().zip(total).map(|(r, e)| Stmt::Assign(*r, e)));
-        // of no elements there is no tile
+        // if there are no elements, there is no tile
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, Expr::int(0), count.clone()), begin, vec![]));
         let total: Value = next.iter().map(|r| bind(l, "total", Expr::Reg(*r), &mut body)).collect();
         let later = load(l, i.clone().plus(Expr::int(groups * tiles)), &mut body)?;
@@ -68,9 +68,9 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the code of the first warp, which joins the groups' totals of a round one after the other, and says
-    /// what stands before each of them; each lane keeps that of one group until all are joined. The other warps
-    /// wait: if each did the same, the instructions of all of them would take longer.
+    /// Returns the code of the first warp, which joins the groups' totals of a round one after the other, and so
+    /// computes what stands before each of them. Each lane keeps that of one group until all are joined. The other
+    /// warps wait: if each did the same, the instructions of all of them would take longer.
     fn chain(&self, l: &mut Lower, before: &[Reg], (totals, befores): (&[Mem], &[Mem])) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         let own: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("own", *ty)).collect();

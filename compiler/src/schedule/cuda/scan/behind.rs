@@ -1,4 +1,4 @@
-//! The elements after a scan: what is computed of the partial result at an element's own index, and stored there.
+//! Elements that are computed from the partial result of a scan at their own index, and stored there.
 
 use super::{Code, bound};
 use crate::core::{NodeId, SCAN_CHUNK};
@@ -9,8 +9,8 @@ use crate::schedule::cuda::elements::Elements;
 use crate::schedule::element::lower::Lower;
 
 impl Code<'_> {
-    /// Stores what depends on the partial results of the elements of a full tile. All values of a chunk are
-    /// computed before it is stored, because an output may be an input.
+    /// Stores the elements of a full tile, which depend on its partial results. All values of a chunk are computed
+    /// before it is stored, because an output may be an input.
     pub(super) fn store_in_order(
         &self,
         l: &mut Lower,
@@ -27,13 +27,13 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the values of an element, after its place if it goes elsewhere.
+    /// Returns the nodes of an element's values; if the element goes to another place, that place comes first.
     pub(super) fn roots(&self, l: &mut Lower, index: NodeId, results: &[NodeId]) -> Vec<NodeId> {
         let mut all = self.scan.of_element(&mut l.launch.g, &self.fused.items, index, results);
         all.split_off(usize::from(!self.scan.goes_elsewhere()))
     }
 
-    /// Stores the values of neighbours from an index on, each neighbour's in the order of the items.
+    /// Stores the values of neighbours from an index on, those of each neighbour in the order of the items.
     pub(super) fn store_neighbours(
         &self,
         l: &mut Lower,

@@ -1,12 +1,12 @@
-//! The elements of a stable partition, tile by tile: those of a tile that are counted go to neighbouring places, in
+//! The elements of a stable partition, tile by tile: the counted elements of a tile go to neighbouring places, in
 //! their order, and so do the others ([`Partition`]).
 //!
-//! A lane has four neighbours in each of its warp's four rows, and counts these in the four bytes of one number,
-//! which a warp scans at once. So each element knows its place in the tile, where the counted ones come first. The
-//! elements are stored there in shared memory, array by array, and from there where they go: neighbouring threads
-//! store neighbours but where the counted ones end (M. Billeter, O. Olsson, U. Assarsson, "Efficient stream
-//! compaction on wide SIMD many-core architectures", 2009). Places past the last element are those of elements
-//! that are not counted, after all others of the tile, and are not stored.
+//! A lane has four neighbours in each of its warp's four rows, and keeps the counts of the four rows in the four
+//! bytes of one number, which a warp scans at once. So each element knows its place in the tile, where the counted
+//! ones come first. The elements are first stored there in shared memory, array by array, and then at their
+//! destinations: neighbouring threads store neighbours, except where the counted ones end (M. Billeter, O. Olsson, U.
+//! Assarsson, "Efficient stream compaction on wide SIMD many-core architectures", 2009). Places past the last element
+//! are treated as elements that are not counted: they come after all others of the tile, and are not stored.
 
 use super::{Code, OF_WARP, THREADS, Value};
 use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
@@ -23,38 +23,39 @@ use crate::schedule::groups::items::Item;
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The elements of a thread.
 const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
-/// Shared memory has a gap after each of so many elements: chunks of neighbouring lanes lie in different banks.
+/// Shared memory has a gap after each `SKIP` elements, so that chunks of neighbouring lanes lie in different banks.
 const SKIP: u32 = 32;
 /// The places of a tile in shared memory.
 const SLOTS: i64 = SCAN_TILE + SCAN_TILE / SKIP as i64;
 /// The bits of a row's count, which is at most [`SCAN_ROW`].
 const BITS: u32 = 8;
 
-/// What is known of a thread's elements.
+/// What is known of a thread's elements, and of its tile.
 struct Own<'a> {
     elements: &'a Elements,
     is_full: &'a Expr,
-    /// The number of elements in the tile, and of all.
+    /// The number of elements in the tile, and the number of all elements.
     in_tile: &'a Expr,
     n: &'a Expr,
-    /// Of each element: whether it is counted, how many are up to it in all tiles, and its place in the tile.
+    /// For each element: whether it is counted, how many counted ones there are up to it in all tiles, and its place
+    /// in the tile.
     counted: Vec<Expr>,
     up_to: Vec<Expr>,
     places: Vec<Expr>,
-    /// The counted elements of the tile, and the distances from places in the tile to where counted elements and
-    /// others go.
+    /// The number of counted elements of the tile, and the distances from places in the tile to the destinations of
+    /// counted elements and of others.
     count: Expr,
     distances: [Expr; 2],
 }
 
 impl Code<'_> {
-    /// Returns how elements are told apart, if this code is for them: they go elsewhere, by 32-bit counts, and a tile
-    /// of each type fits into shared memory. In parts, with as many barriers for each, they would be slower than
-    /// without (`bench/NOTES.md`).
+    /// Returns how elements are partitioned, if this code serves them: they go to other places, are counted in 32
+    /// bits, and a tile of each of their types fits into shared memory. If a tile were stored in several pieces, the
+    /// barriers of each piece would make that slower than storing directly (`bench/NOTES.md`).
     pub(super) fn partition(&self, l: &mut Lower) -> Option<Partition> {
         let is_such = self.scan.goes_elsewhere() && self.scan.in_32_bits && !self.layout.strided;
         let bytes: i64 = self.stored_types(l).iter().map(|ty| ty.size() as i64 * SLOTS).sum();
-        // what is known of the warps lies beside them
+        // the counts of the warps lie beside them in shared memory
         let fits = bytes <= i64::from(STATIC_SHARED) - 8 * WARPS;
         (is_such && fits).then(|| self.scan.partition(&mut l.launch.g))?
     }
@@ -87,7 +88,7 @@ impl Code<'_> {
         let numbers: Vec<Expr> =
             (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
         let bits = self.load(l, elements, (is_full, n), out)?.concat();
-        // past the last element nothing is counted
+        // places past the last element are not counted
         let outside = bits.iter().zip(&numbers).filter_map(|(bit, number)| {
             let Expr::Reg(r) = bit else { return None };
             let is_inside = Expr::binary(BinaryOp::Lt, number.clone(), in_tile.clone());
@@ -107,14 +108,15 @@ impl Code<'_> {
             up_to.push(outer.clone().plus(before.clone()).plus(bit.clone()));
             counted.push(is_counted);
         }
-        // others of earlier tiles are what is not counted there
+        // the number of other elements of earlier tiles is that of all their elements less the counted ones
         let to_others = others.plus(begin.clone()).minus(to_i64(outer.clone())).minus(to_i64(count.clone()));
         let distances = [bind(l, "outer", to_i64(outer), out), bind(l, "others", to_others, out)];
         let own = Own { elements, is_full, in_tile: &in_tile, n, counted, up_to, places, count, distances };
         self.store_compacted(l, partition, &own, out)
     }
 
-    /// Returns for each of a thread's elements how many are counted before it in the tile, and how many are in all.
+    /// Returns for each of a thread's elements how many counted ones are before it in the tile, and how many the tile
+    /// has.
     fn count(&self, l: &mut Lower, bits: &[Expr], out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
         let word = |e: Expr| Expr::Cast(Ty::U32, Box::new(e));
         let shifted = |op, e: Expr, row: i64| Expr::binary(op, e, Expr::Lit(Lit::u32(row as u32 * BITS)));
@@ -134,7 +136,7 @@ impl Code<'_> {
             let mask = Expr::Lit(Lit::u32((1 << BITS) - 1));
             Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::And, low, mask)))
         };
-        // of each warp: its rows' counts, and their sum
+        // for each warp: its rows' counts, and their sum
         let rows = l.k.share("rows", Ty::U32, WARPS as u32);
         let sums = l.k.share("sums", Ty::I32, WARPS as u32);
         let sum = (1..OF_WARP).fold(row(&up_to, 0), |sum, r| sum.plus(row(&up_to, r)));
@@ -161,7 +163,7 @@ impl Code<'_> {
         (before, count)
     }
 
-    /// Returns the sums of the lanes' values up to each lane.
+    /// Returns for each lane the sum of the values of the lanes up to it.
     fn scan_lanes(&self, l: &mut Lower, value: &Expr, out: &mut Vec<Stmt>) -> Expr {
         let (mut sum, mut distance) = (value.clone(), 1);
         while distance < WARP {
@@ -187,7 +189,7 @@ impl Code<'_> {
             let ty = l.launch.g.ty(it.node).elem;
             let (_, stage) = *stages.iter().find(|stage| stage.0 == ty).expect("a stage of each type");
             if i > 0 {
-                // others may still read what was there before
+                // other threads may still be reading what shared memory held before
                 out.push(Stmt::Barrier);
             }
             let store = |k: usize, e: Expr| Stmt::Store(stage, skipped(own.places[k].clone()), e);
@@ -198,7 +200,7 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Stores the elements of a tile, which are in shared memory, where they go.
+    /// Stores the elements of a tile from shared memory at their destinations.
     fn store_tile(&self, l: &mut Lower, own: &Own, (it, stage): (&Item, Mem), out: &mut Vec<Stmt>) {
         let at = bind(l, "at", skipped(thread()), out);
         let (mem, mut stores) = (l.launch.output(it), Vec::new());
@@ -210,7 +212,7 @@ impl Code<'_> {
             let is_counted = Expr::binary(BinaryOp::Lt, number.clone(), own.count.clone());
             let [counted, other] = own.distances.clone();
             let to = bind(l, "to", to_i64(number.clone()).plus(is_counted.select(counted, other)), out);
-            // places are indices of the result
+            // these places are indices of the result, so they are in bounds
             l.k.kernel.in_space.push(to.clone());
             let is_inside = Expr::binary(BinaryOp::Lt, number, own.in_tile.clone());
             stores.push(Stmt::If(is_inside, vec![Stmt::Store(mem, to, value)], vec![]));
@@ -218,8 +220,8 @@ impl Code<'_> {
         out.append(&mut stores);
     }
 
-    /// Computes the values of an array at a thread's elements, and keeps each. Beyond the last element it has that
-    /// one again.
+    /// Computes an array's values for a thread's elements, and calls `keep` with each. Places past the last element
+    /// get the values of that one.
     fn compute(
         &self,
         l: &mut Lower,

@@ -1,4 +1,4 @@
-//! The elements of a scan's tile that are stored in other places than their own.
+//! Elements of a scan's tile that are stored at other places than their own.
 
 use super::{Code, OF_WARP, THREADS, Value, load_all, store_all};
 use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW};
@@ -10,14 +10,13 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::placed_stores::stores;
 
-/// A row in shared memory has a gap after each of so many elements, so that chunks of eight bytes lie in different
-/// banks.
+/// A row in shared memory has a gap after each `SKIP` elements, so that chunks of eight bytes lie in different banks.
 const SKIP: i64 = 16;
 const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;
 
 impl Code<'_> {
-    /// Returns the partial results of a thread's elements, element by element: their nodes, and their values as they
-    /// are computed.
+    /// Returns the partial results of a thread's elements, element by element: their nodes, and their values in the
+    /// types in which they are computed.
     pub(super) fn partial_results(
         &self,
         l: &mut Lower,
@@ -45,7 +44,7 @@ impl Code<'_> {
         each.flat_map(|(nodes, values)| nodes.iter().copied().zip(self.widened(values))).collect()
     }
 
-    /// Stores what depends on the partial results of a thread's elements where it goes, or in its own place.
+    /// Stores what depends on the partial results of a thread's elements, at other places or at the elements' own.
     pub(super) fn place(
         &self,
         l: &mut Lower,
@@ -89,9 +88,9 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Stores the elements of a full tile. Neighbours in a row, whose places are often neighbours as well, are
-    /// those of neighbouring lanes, so that a warp stores to few sectors: the partial results go from lane to lane
-    /// through the warp's shared memory, row by row. All values are computed before the first store.
+    /// Stores the elements of a full tile. Neighbours in a row often go to neighbouring places, so neighbouring lanes
+    /// should store them, and a warp then stores to few sectors. For that the partial results are passed from lane to
+    /// lane through the warp's shared memory, row by row. All values are computed before the first store.
     fn place_by_lane(
         &self,
         l: &mut Lower,
@@ -115,7 +114,7 @@ impl Code<'_> {
         };
         let chunk = bind(l, "chunk", self.lane.clone().times(int32(SCAN_CHUNK as i32)), out);
         let (mut vars, mut turned) = (Vec::new(), Vec::new());
-        // a broadcast orders what the lanes of a warp store and load
+        // a broadcast orders the stores and loads of a warp's lanes
         let meet = |l: &mut Lower, out: &mut Vec<Stmt>| {
             bind(l, "met", Expr::Broadcast(Box::new(self.lane.clone())), out);
         };

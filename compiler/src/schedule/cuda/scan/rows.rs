@@ -9,7 +9,7 @@ use crate::schedule::cuda::expressions::int32;
 use crate::schedule::element::lower::{Lower, bind};
 
 impl Code<'_> {
-    /// Halves the totals of the tile's rows, by one warp whose lanes have two rows each; or stores their total.
+    /// Scans the totals of the tile's rows, by one warp whose lanes have two rows each; or stores their total.
     pub(super) fn rows(
         &self,
         l: &mut Lower,
@@ -23,7 +23,7 @@ impl Code<'_> {
         let both = self.operator.join(l, &even, &odd, out)?;
         if self.scan.part == ScanPart::Totals {
             let total = self.halve(l, both, &mut [], out)?;
-            // nothing joins that of a tile that is not complete: no number that was never asked for is in memory
+            // nothing joins the total of a tile that is not full, but memory must not hold an undefined value
             let none: Value = self.types().map(|ty| Expr::Lit(Lit::zero(ty))).collect();
             let total = chosen(l, is_full, &total, &none, out);
             let (total, mut stores) = (self.widened(&total), Vec::new());

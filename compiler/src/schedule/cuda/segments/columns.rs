@@ -1,14 +1,14 @@
 //! Segmented reduction of columns: segments whose elements lie a row apart, with neighbouring
 //! segments side by side.
 //!
-//! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself. Longer
-//! segments: a block takes a strip of `32 v` segments. Lane l has the `v` segments from `v l` on.
-//! The elements of a segment are tiles of 16 rows by 128 columns of the tree (semantics 5.1), and
-//! each warp has `span` of the 128 tree columns of one tile. It folds a tree column with 8 loads in
-//! flight, and joins tree columns as a binary counter counts (`schedule/element/counter.rs`). The block's 8
-//! warps join through shared memory. So 16 / `span` blocks share the tree columns of a tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
-//! results of the others: up to 2048 values per segment, by the same tree, with 16 columns per
-//! warp. The cost is that of reading memory once.
+//! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself. Longer segments: a block
+//! takes a strip of `32 v` segments, of which lane l has the `v` segments from `v l` on. The elements of a segment
+//! are tiles of 16 rows by 128 columns of the tree (semantics 5.1), and each warp has `span` of the 128 tree columns
+//! of one tile. It folds a tree column with 8 loads in flight; a pairwise accumulator joins the tree columns
+//! (`schedule/element/counter.rs`), and shared memory the block's 8 warps. So 16 / `span` blocks share the tree
+//! columns of a tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
+//! results of the others: up to 2048 values for each segment, by the same tree, with 16 columns for each warp. The
+//! cost is that of reading memory once.
 
 mod join;
 mod short;
@@ -35,19 +35,19 @@ const WARPS: i64 = (THREADS / WARP) as i64;
 pub const MAX_SPAN: u32 = (COLUMNS / WARPS) as u32;
 /// The number of elements that a thread loads of each segment before it uses one.
 const BATCH: i64 = 8;
-/// The same where elements are stored as well: they and what they are computed from take registers.
+/// The same where elements are stored as well, because these, and what they are computed from, take registers.
 const STORED_BATCH: i64 = 4;
 /// The maximum length of a segment: its tiles' results fit into one tile.
 pub const MAX_SEGMENT_LENGTH: u32 = (TILE * TILE) as u32;
 
-/// The registers of a multiprocessor for each of its threads if it has one block, and those of a thread beside
-/// elements and accumulators.
+/// The registers of a thread if a multiprocessor has one block, and the registers of a thread besides elements and
+/// accumulators.
 const REGISTERS: i64 = (1 << 16) / THREADS as i64;
 const OTHER_REGISTERS: i64 = 24;
 
 /// Returns the minimum number of resident blocks per multiprocessor where elements are stored, and the number of
-/// elements that a thread loads of each segment before it uses one: three blocks with short batches if they have
-/// registers for a batch, the accumulators, and the bits of the counters of these.
+/// elements of each segment that a thread loads before it uses one. Three blocks with short batches are chosen if
+/// they have registers for a batch, the accumulators, and the pairwise accumulators that join these.
 pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
     let words = |ty: Ty| job.v * (ty.size() as i64).max(4) / 4;
     let of_accumulators: i64 = each_accumulator(&job.reductions).map(|r| words(r.ty)).sum();
@@ -63,7 +63,7 @@ pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
     }
 }
 
-/// The values that a thread has computed about itself.
+/// What a thread knows of its place.
 struct Strip<'a> {
     job: &'a Job<'a>,
     n: Expr,
@@ -72,7 +72,7 @@ struct Strip<'a> {
     warp: Expr,
     /// The strip's first segment (i64).
     begin: Expr,
-    /// Shared memory for a value per thread and neighbouring segment, for each reduction.
+    /// Shared memory for a value of each thread and neighbouring segment, for each reduction.
     shared: Vec<Mem>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let words = THREADS * job.v as u32;
     let shared = each_accumulator(&job.reductions).map(|r| l.k.share("warps", r.ty, words)).collect();
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp: warp.clone(), begin, shared };
-    // the columns of a tile are cut into `split` parts
+    // blocks share a tile by cutting its columns into `split` parts
     let split = Expr::binary(BinaryOp::Div, int32(MAX_SPAN as i32), Expr::Place(Gpu::Span));
     let split = bind(l, "split", split, &mut out);
     let tile = bind(l, "tile", Expr::binary(BinaryOp::Div, part.clone(), split.clone()), &mut out);
@@ -133,7 +133,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
 }
 
 impl Strip<'_> {
-    /// Returns the segment whose totals are this lane's q-th after [`Strip::join`].
+    /// Returns the segment whose totals this lane has as its q-th after [`Strip::join`].
     fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
         let j = self.begin.clone().plus(to_i64(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
         bind(l, "j", j, out)
@@ -192,7 +192,7 @@ impl Strip<'_> {
             .iter()
             .map(|_| self.job.reductions.iter().map(|r| variables(l, r, &mut body)).collect())
             .collect();
-        // the rows of the column in the tile and in bounds
+        // the number of rows of the column that are in the tile and in bounds
         let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
@@ -200,7 +200,7 @@ impl Strip<'_> {
         let mut some = Vec::new();
         self.some_rows(l, j, (&start, &rows), batch, &accs, &mut some)?;
         if self.job.reductions.iter().any(Reduction::is_counted) {
-            // the counts in a whole column are constants, and with them the weights of means
+            // the counts of a whole column are constants, and so are the weights of means
             let mut whole = Vec::new();
             for row in (0..TILE / COLUMNS).step_by(batch as usize) {
                 let at = bind(l, "at", start.clone().plus(Expr::int(row * COLUMNS)), &mut whole);
@@ -228,7 +228,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Folds the first `rows` rows of a column that begins at element `start`, `batch` at a time while there are so many.
+    /// Folds the first `rows` rows of a column that begins at element `start`, `batch` at a time while so many are
+    /// left.
     fn some_rows(
         &self,
         l: &mut Lower,
@@ -324,14 +325,14 @@ impl Strip<'_> {
         let roots = self.job.elements(l, element);
         job::load(l, &roots, (self.job.s.index, segments), j, vars, out)?;
         if self.job.stored.is_some() {
-            // loads after a store would wait for it
+            // these loads come first, because a load after a store would wait for it
             let rows = self.of_row(l, &roots);
             l.region(vars, &rows, j, out)?;
         }
         Ok(())
     }
 
-    /// Returns the reads of values that all segments share.
+    /// Returns the nodes of reads whose values all segments share.
     fn of_row(&self, l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
         let Op::Var(index, _) = *l.launch.g.op(self.job.s.index) else { return Vec::new() };
         let g = &l.launch.g;

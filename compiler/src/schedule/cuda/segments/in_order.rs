@@ -1,10 +1,10 @@
-//! A warp reduces a tile in index order (`schedule/facts/in_order.rs`): a lane folds a column, which is 16 neighbouring
-//! elements, by vector loads, then the lanes join by shuffles. 32 columns are one round of a loop, so the operator is
-//! written 16 times for the elements of a column, or fewer if it is long, and once for each level of the tree.
-//! Lane q keeps the result of round q.
+//! A warp reduces a tile in index order (`schedule/facts/in_order.rs`): a lane folds a column, which is 16
+//! neighbouring elements, by vector loads, and then shuffles join the lanes. One turn of a loop takes 32 columns, so
+//! the operator is written 16 times for the elements of a column, or fewer if it is long, and once for each level of
+//! the tree. Lane q keeps the result of turn q.
 //!
-//! The columns of a warp's lanes lie side by side, so the lines that a load brings to the first-level cache are used
-//! by the lane's next loads. In tiles that are whole each element is there, and nothing asks whether it is.
+//! The columns of a warp's lanes are neighbours, so each lane's next loads use the cache lines that earlier loads
+//! have brought to the first-level cache. In whole tiles no code tests whether an element exists.
 
 use super::job::{self, WORDS_IN_FLIGHT};
 use crate::core::{COLUMNS, NodeId, TILE, linear};
@@ -21,9 +21,9 @@ use crate::schedule::facts::segments::{neighbours, scattered};
 
 /// The elements of a column.
 const ROWS: i64 = TILE / COLUMNS;
-/// The rounds of a tile.
+/// The turns for a tile.
 const ROUNDS: i64 = COLUMNS / WARP as i64;
-/// The most nodes of the joins of the elements that are loaded together.
+/// The maximum number of nodes of the joins of the elements that are loaded together.
 const MAX_NODES: usize = 1024;
 
 /// A tile in index order.
@@ -32,7 +32,7 @@ pub(super) struct OrderedTile<'a> {
     pub order: &'a InOrder,
     /// The variable of the segment's index, and the segment.
     pub segment: (NodeId, Expr),
-    /// The place of the first element in the segment, and the lane.
+    /// The place in the segment of the tile's first element, and the number of the lane.
     pub base: Expr,
     pub lane: Expr,
     /// Whether arrays may have any strides.
@@ -107,7 +107,7 @@ impl OrderedTile<'_> {
             body.push(Stmt::Assign(*reg, is_mine.clone().select(value, Expr::Reg(*reg))));
         }
         out.push(Stmt::Seq(round, Expr::int(0), Expr::int(ROUNDS), body));
-        // what is the same in all rounds is so after them
+        // values that are constant in each turn, such as counts, are the same after the loop
         let own = own.iter().zip(joined).map(|(reg, value)| match value {
             Expr::Lit(_) => value,
             _ => Expr::Reg(*reg),
@@ -116,7 +116,7 @@ impl OrderedTile<'_> {
         self.lanes(l, own, ROUNDS as u32, out)
     }
 
-    /// Folds the column whose first element is at `at`.
+    /// Folds the column that begins at the element `at`.
     fn column(
         &self,
         l: &mut Lower,

@@ -25,16 +25,16 @@ pub struct Job<'a> {
     pub(super) reductions: Vec<Reduction>,
     /// The vector width of loads.
     pub(super) v: i64,
-    /// What is stored of the elements that are reduced.
+    /// The values that are stored of the elements that are reduced.
     pub(super) stored: Option<Rc<StoredColumns>>,
-    /// The elements, if tiles are in index order.
+    /// The elements, if tiles are reduced in index order.
     pub(super) in_order: Option<InOrder>,
 }
 
 /// How a variant maps segments to threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentMapping {
-    /// `lanes` lanes of a warp, with so many tree columns each, reduce `segments` segments together.
+    /// `lanes` lanes of a warp, with `columns` tree columns each, reduce `segments` segments together.
     Warp { lanes: u32, columns: i64, segments: i64 },
     /// Each thread reduces `v` neighbouring segments; neighbouring threads have neighbouring
     /// segments.
@@ -49,8 +49,7 @@ pub enum SegmentMapping {
     OnePerThread,
 }
 
-/// Loads what the roots read side by side at neighbouring values of an index, of which `first` is
-/// the first.
+/// Loads what the roots read side by side at neighbouring values of an index, of which `first` is the first.
 pub fn load(
     l: &mut Lower,
     roots: &[NodeId],
@@ -60,7 +59,7 @@ pub fn load(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     for (x, outer) in segments::neighbours(l.launch, roots, along) {
-        // a value of the other index is the same for the next element
+        // an array that is read by the other index only has been loaded with an earlier element
         if values.iter().all(|value| l.is_loaded(x, &outer, *value)) {
             continue;
         }
@@ -75,7 +74,7 @@ pub fn load(
     Ok(())
 }
 
-/// Returns how many neighbours a thread has, whose vector accesses its loads and stores then are.
+/// Returns how many neighbours a thread has, which is the vector width of its loads and stores.
 pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction]) -> i64 {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let roots = elements(l, reductions, k);
@@ -83,25 +82,25 @@ pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction
     let reads = segments::neighbours(l, &roots, along);
     let written = l.facts.stored_columns.iter().flat_map(|stored| &stored.items).map(|it| it.node);
     let widest = reads.iter().map(|(x, _)| *x).chain(written).map(|x| l.g.ty(x).elem.size()).max();
-    // each total read is a load of its own, so neighbours belong to neighbouring lanes
+    // each total read loads one element, so neighbouring lanes should have the neighbours
     let has_total_reads = l.g.reachable(roots).into_iter().any(|n| match l.g.op(n) {
         Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
         _ => false,
     });
     let v = widest.filter(|_| !has_total_reads).map_or(1, |size| (16 / size as i64).min(4));
-    // columns keep all accumulators of each neighbour in registers
+    // if segments are columns, a thread keeps all accumulators of each neighbour in registers
     let is_halved = s.along == Along::Columns && reductions.iter().any(Reduction::is_counted);
     if is_halved { (v / 2).max(1) } else { v }
 }
 
-/// Returns what is computed of element `k` of a segment: the first values of columns, and what is stored.
+/// Returns the nodes that are computed of element `k` of a segment: the first values of columns, and what is stored.
 fn elements(l: &mut LaunchContext, reductions: &[Reduction], k: NodeId) -> Vec<NodeId> {
     let mut all: Vec<NodeId> = reductions.iter().flat_map(|r| r.first(l, k)).collect();
     all.extend(stored_at(l, k));
     all
 }
 
-/// Returns the values that are stored of element `k` of a segment.
+/// Returns the nodes that are stored of element `k` of a segment.
 fn stored_at(l: &mut LaunchContext, k: NodeId) -> Vec<NodeId> {
     let Some(stored) = l.facts.stored_columns.clone() else { return Vec::new() };
     stored.values.iter().map(|n| l.replace(*n, stored.row, k)).collect()
@@ -123,18 +122,19 @@ impl<'a> Job<'a> {
         Job { s, items: fused.items.iter().collect(), reductions, v, stored, in_order }
     }
 
-    /// Returns what is computed of element `k` of a segment: the first values of columns, and what is stored.
+    /// Returns the nodes that are computed of element `k` of a segment: the first values of columns, and what is
+    /// stored.
     pub(super) fn elements(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
         elements(l.launch, &self.reductions, k)
     }
 
-    /// Returns the values that are stored of element `k` of a segment.
+    /// Returns the nodes that are stored of element `k` of a segment.
     pub(super) fn stored_at(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
         stored_at(l.launch, k)
     }
 
-    /// Stores the values of neighbouring elements from segment `first` on, which all are element `k`: for
-    /// each of them a value for each item.
+    /// Stores the values of element `k` of neighbouring segments from segment `first` on. There is a value for each
+    /// segment and item.
     pub(super) fn store_elements(
         &self,
         l: &mut Lower,
@@ -152,8 +152,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Computes the items' elements of segment `row` from its totals, the last accumulators, and
-    /// stores them.
+    /// Computes the items' elements of segment `row` from its totals, which are the last accumulators, and stores
+    /// them.
     pub(super) fn store(
         &self,
         l: &mut Lower,

@@ -1,6 +1,6 @@
-//! Joins of the columns of a warp, of one or several segments at once: neighbours in a lane, then lanes,
-//! then groups of neighbours. Segments that have the same counts (semantics 5.12) share what follows
-//! from them, such as the weights of means.
+//! Joins of the columns of a warp, for one or several segments at once: first the neighbours in a lane, then lanes,
+//! then groups of neighbours. Segments that have the same counts (semantics 5.12) share what follows from these, such
+//! as the weights of means.
 
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
@@ -18,9 +18,9 @@ pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
 
 /// How lanes exchange the values that they join.
 pub enum Exchange<'a> {
-    /// With the lane that is higher. The result is in the first lane.
+    /// A lane gets the value of the lane that is higher by the distance. The result is in the first lane.
     Down,
-    /// In pairs. The result is in every lane. This lane's number is given.
+    /// Pairs of lanes exchange their values. The result is in every lane. This lane's number is given.
     Pairs(&'a Expr),
 }
 
@@ -59,7 +59,8 @@ pub fn join_columns(
 /// The values of a column, by segment and accumulator.
 pub type Side = Vec<Vec<Expr>>;
 
-/// Joins the columns of lanes that are `apart`, each given by its lane, up to those of `lanes` lanes.
+/// Joins the columns of lanes at the distances `apart`, 2 `apart` and so on up to half of `lanes`. A column is given
+/// by its lane.
 pub fn join_lanes(
     l: &mut Lower,
     r: &Reduction,
@@ -76,9 +77,8 @@ pub fn join_lanes(
     Ok(value)
 }
 
-/// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the
-/// same: where the operator is not commutative in every bit, each of them takes the lower lane's
-/// values first.
+/// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the same value: if
+/// the order of operands can change a bit of the operator's result, both take the lower lane's values first.
 fn exchanged(
     l: &mut Lower,
     r: &Reduction,
@@ -94,7 +94,7 @@ fn exchanged(
     let mut counts: Vec<(Expr, Expr)> = Vec::new();
     let mut other = Vec::new();
     for values in &own {
-        // segments share their count, and so do lanes where it is a constant
+        // segments share their counts, and if the count is a constant, so do lanes
         let known = counts.iter().find(|(of, _)| r.is_counted() && *of == values[0]).map(|(_, e)| e.clone());
         let is_constant = r.is_counted() && matches!(values[0], Expr::Lit(_));
         let known = known.or_else(|| is_constant.then(|| values[0].clone()));
@@ -144,7 +144,7 @@ fn named_side(l: &mut Lower, r: &Reduction, name: &'static str, side: Side, out:
     side.into_iter().map(|own| named_values(l, r, name, own, out)).collect()
 }
 
-/// Takes the count of the first segment, which is that of all, for each: what follows from it is then
+/// Replaces each segment's count by that of the first segment, which is equal, so that what follows from it is
 /// computed once.
 pub fn share_count(r: &Reduction, side: &mut Side) {
     if let Some(count) = side.first().filter(|_| r.is_counted()).map(|values| values[0].clone()) {

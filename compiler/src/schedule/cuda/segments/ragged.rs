@@ -1,13 +1,13 @@
-//! Segments whose lengths are data (CSR: W. Bell, M. Garland, "Implementing sparse matrix-vector multiplication on
-//! throughput-oriented processors", 2009, whose scalar and vector kernels are the two parts of this).
+//! Segments whose lengths are data. The two ways of reducing them are the scalar and the vector kernel for CSR of W.
+//! Bell, M. Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented processors", 2009.
 //!
-//! A warp reduces one segment, tile by tile ([`super::warp`]); all its lanes join the results of several tiles.
-//! Where there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`]
-//! elements, four at a time, which join as a binary counter counts (`schedule/element/counter.rs`), and the warp goes through
-//! the longer ones. So a warp takes the time of its longest short segment, and of all its long ones. The elements of
-//! short segments come by way of shared memory where that is possible ([`staged`]), so that lanes load neighbours. A
-//! warp with one segment suits few segments, whatever their lengths, because all of them are begun at once. Where
-//! segments end to have elements, the rest is stored at once ([`ended`]).
+//! A warp reduces one segment, tile by tile ([`super::warp`]), and all its lanes join the results of several tiles.
+//! Where there are many segments, a warp has 32 of them. Each lane reduces its own segment if that has up to
+//! [`SHORT`] elements, four at a time, which a pairwise accumulator joins (`schedule/element/counter.rs`); the warp
+//! together goes through the longer ones. So a warp takes the time of its longest short segment and of all its long
+//! ones. If possible, the elements of short segments come by way of shared memory ([`staged`]), so that lanes load
+//! neighbours. One segment for each warp suits few segments, whatever their lengths, because all of them are begun at
+//! once. Segments that are known to have no elements are stored without reducing ([`ended`]).
 
 mod code;
 mod ended;
@@ -37,23 +37,23 @@ use ended::Ended;
 use staged::Places;
 use std::ops::Range;
 
-/// The most elements of a segment that a lane loads by itself and reduces: a warp waits for all lines of memory that
-/// its lanes touch.
+/// The maximum number of elements of a segment that a lane loads by itself and reduces: a warp waits for all cache
+/// lines that its lanes touch.
 const SHORT: i64 = 32;
 
-/// The elements that a lane loads before it joins them: a power of two.
+/// The number of elements that a lane loads before it joins them, a power of two.
 const AT_ONCE: i64 = 4;
 
-/// The segments of a block whose lanes have one each.
+/// The number of segments of a block in which each lane has one.
 const OF_LANES: u32 = THREADS;
 
-/// Where most segments may have no elements, a block takes this many times as many, one after another: there is little
-/// more to do for them than to begin a block.
+/// If most segments may have no elements, a block takes this many times as many, one after another: beginning a block
+/// takes almost as long as what it does for them.
 const OF_ENDED: u32 = 8;
 
-/// Returns the minimum number of resident blocks per multiprocessor. Four leave a thread 64 registers, which a batch
-/// of a tile's loads needs. Two leave 128, for segments of several tiles, several values, and reads at addresses that
-/// are read.
+/// Returns the minimum number of resident blocks per multiprocessor. Four leave a thread 64 registers, which the
+/// loads of a tile's batch need. Two leave 128, for segments of several tiles, for several accumulators, and for
+/// reads whose addresses are data.
 fn min_resident_blocks(l: &mut LaunchContext, job: &Job) -> u32 {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let first: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l, k)).collect();
@@ -61,18 +61,18 @@ fn min_resident_blocks(l: &mut LaunchContext, job: &Job) -> u32 {
     if is_plain && is_one_tile(&l.g, job.s.length) { 4 } else { 2 }
 }
 
-/// Returns the number of segments of a block whose lanes have one each.
+/// Returns the number of segments of a block in which each lane has one.
 pub fn segments_of_block(l: &mut LaunchContext, s: &Segments) -> u32 {
     if Ended::of(l, s).is_some() { OF_LANES * OF_ENDED } else { OF_LANES }
 }
 
-/// Returns the body, and its grid: each lane has a segment, or each warp.
+/// Returns the body and its grid. If `by_lanes`, each lane has a segment, else each warp.
 pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.ragged.clone().expect("segments of any lengths");
     l.k.kernel.threads = THREADS;
     let reductions = Reduction::all_nested(l.launch, &s.nested);
     let items = fused.items.iter().collect();
-    // neighbours belong to neighbouring lanes, because segments begin anywhere
+    // neighbouring lanes have the neighbours, because segments begin anywhere
     let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None };
     l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, &job);
     let mut out = Vec::new();
@@ -98,7 +98,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
     Ok((out, Grid::Segments(WARPS)))
 }
 
-/// Returns the first values of the columns of some accumulators, from a column on, of so many neighbours.
+/// Returns the first values that some neighbouring elements give the columns of some accumulators, given the first
+/// element and their number.
 type Neighbours<'a> =
     dyn FnMut(&mut Lower, Range<usize>, &Expr, i64, &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> + 'a;
 
@@ -122,7 +123,7 @@ impl Code<'_> {
         let n = l.launch.count();
         let first = bind(l, "first", warp.times(Expr::int(WARP.into())), out);
         let own = bind(l, "own", first.clone().plus(to_i64(self.lane.clone())), out);
-        // lanes out of bounds have the last segment again, and store nothing
+        // lanes out of bounds compute the last segment again, and store nothing
         let segment = bind(l, "segment", own.clone().min(n.clone().minus(Expr::int(1))), out);
         let some = self.may_have_some(l, &segment, out)?;
         let length = self.length(l, (&segment, some.as_ref()), out)?;
@@ -188,7 +189,7 @@ impl Code<'_> {
         Ok(Expr::Reg(length))
     }
 
-    /// Declares the accumulators of all reductions, of no elements.
+    /// Declares the accumulators of all reductions with the values for no elements.
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Reg> {
         let mut all = Vec::new();
         for r in &self.job.reductions {
@@ -199,8 +200,8 @@ impl Code<'_> {
         all
     }
 
-    /// Returns what the elements of a segment need that is the same for all of them, with the segment itself. There
-    /// is an element.
+    /// Returns the values that all elements of a segment need, and the segment itself. The segment has at least one
+    /// element.
     fn known(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<(NodeId, Expr)>> {
         let s = self.job.s;
         let mut known = vec![(s.index, segment.clone())];
@@ -218,7 +219,7 @@ impl Code<'_> {
         Ok(known)
     }
 
-    /// Assigns the reductions of a segment of few elements, by this lane.
+    /// Reduces a segment of few elements in this lane, and assigns its accumulators.
     fn short(
         &self,
         l: &mut Lower,
@@ -247,8 +248,8 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Assigns the reductions of a segment of a few elements at most, given the first values of its columns: these
-    /// join as a counter counts.
+    /// Reduces a segment of few elements with a pairwise accumulator, given the first values of its columns, and
+    /// assigns its accumulators.
     fn in_counter(
         &self,
         l: &mut Lower,
@@ -286,7 +287,8 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the values of columns that begin with some neighbours, all of which are loaded first.
+    /// Returns the values of columns that begin with some neighbours, all of which are loaded before the first is
+    /// used.
     fn neighbours(
         &self,
         l: &mut Lower,
@@ -308,7 +310,7 @@ impl Code<'_> {
         Ok(values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect())
     }
 
-    /// Assigns the reductions of a segment in the first lane, by all lanes.
+    /// Reduces a segment by all lanes, and assigns its accumulators in the first lane.
     fn reduce(
         &self,
         l: &mut Lower,

@@ -1,13 +1,13 @@
-//! Segmented reduction of rows: segments whose elements lie side by side.
+//! Segmented reduction of rows: segments whose elements are neighbours in memory.
 //!
-//! Up to 2048 elements, a warp reduces whole segments. Short segments are taken four at a time, so
-//! that enough loads are in flight; lane u then computes and stores what follows from the u-th
-//! segment's total. Very short segments are taken by 8 or 16 lanes each. Longer segments are cut
-//! into tiles, one per warp: a block takes 8 `span` tiles of one segment. The results of up to 8
-//! tiles, which one block has, join through shared memory; those of more are stored to scratch, and
-//! the last block of a segment to arrive joins them. Where elements are counted (semantics 5.12) and
-//! there are many segments of up to 32 tiles, a warp takes all tiles of one, and lane t keeps the
-//! result of tile t: more blocks have loads on their way. The cost is that of reading memory once.
+//! If segments have up to 2048 elements, a warp reduces whole segments. It takes short segments four at a time, so
+//! that enough loads are in flight; lane u then computes and stores what follows from the u-th segment's total. Very
+//! short segments have 8 or 16 lanes each. Longer segments are cut into tiles, of which a warp takes one: a block
+//! takes 8 `span` tiles of one segment. If a segment has up to 8 tiles, one block has all of them, and joins their
+//! results through shared memory. If it has more, results are stored to scratch, and the last block of the segment to
+//! arrive joins them. If elements are counted (semantics 5.12) and there are many segments of up to 32 tiles, a warp
+//! takes all tiles of a segment, and lane t keeps the result of tile t: that way more blocks have loads in flight.
+//! The cost is that of reading memory once.
 
 use super::job::{Job, SegmentMapping};
 use super::lanes::{Exchange, join_lanes, lane, pairs};
@@ -120,7 +120,7 @@ fn whole_segments(
     Ok(())
 }
 
-/// Each warp reduces all tiles of one segment, of which there are no more than lanes.
+/// Each warp reduces all tiles of one segment. There are no more tiles than lanes.
 fn tiles_of_warp(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
@@ -183,7 +183,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let begin = bind(l, "begin", chunk.times(tiles_per_block).plus(warp.clone()), out);
     let segment = bind(l, "segment", to_i64(row), out);
     let results = bind(l, "results", segment.clone().times(count.clone()), out);
-    // few tiles: each warp of the only block has one or none
+    // if there are few tiles, each warp of the only block has at most one
     let few = Expr::binary(BinaryOp::Le, count.clone(), Expr::int(WARPS.into()));
     let few = bind(l, "few", few, out);
     let totals: Vec<Mem> =
@@ -237,8 +237,8 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     Ok(())
 }
 
-/// Joins the results of a segment's tiles, more than a block's warps, in the last block of the segment to
-/// arrive.
+/// Lets the last block of a segment to arrive join the results of its tiles, of which there are more than a block has
+/// warps.
 fn all_tiles(
     l: &mut Lower,
     job: &Job,

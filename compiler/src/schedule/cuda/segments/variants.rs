@@ -20,25 +20,26 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
-/// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
+/// The maximum number of accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
 const MAX_STRIP_ACCUMULATORS: usize = 11;
 
-/// The most words of a lane's accumulators of segments that it reduces together: with more, those of one segment.
-/// Eight sums of four segments would take 128 of its 64 registers.
+/// The maximum number of words of a lane's accumulators where it reduces several segments together. If they take
+/// more, it reduces one segment: eight sums of four segments would take 128 registers, and it has 64.
 const MAX_ACCUMULATOR_WORDS: usize = 48;
 
-/// The least share of the device, in percent, that blocks whose warps take all tiles of a segment each keep busy.
+/// The minimum share of the device, in percent, that blocks keep busy in which each warp takes all tiles of a
+/// segment.
 const MIN_BUSY_OF_TILES: u32 = 75;
 
-/// The least share of the device, in percent, that strips of several columns a thread keep busy. Few columns leave
-/// lanes idle, or few strips, whose rows many blocks may not share (`plan/policy/spread.rs`); strips of one column a
-/// thread then keep twice as much of the device busy.
+/// The minimum share of the device, in percent, that strips with several columns for each thread keep busy. If there
+/// are few columns, lanes are idle, or there are few strips, whose rows only some blocks can share
+/// (`plan/policy/spread.rs`); strips with one column for each thread then keep twice as much of the device busy.
 const MIN_BUSY_OF_STRIPS: u32 = 51;
 
-/// The segments that lanes with eight columns take at once.
+/// The number of segments that lanes with eight columns reduce at once.
 const SEGMENTS_OF_EIGHT_COLUMNS: i64 = 1;
 
-/// The most elements of segments of which a thread has neighbours by itself.
+/// The maximum length of segments for which a thread reduces neighbouring segments by itself.
 const SHORT: u32 = 128;
 
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
@@ -77,8 +78,8 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
-/// Returns the same for parts of a vector: most are long, and each read is a load of its own. Other calls take a
-/// loop in each thread, which has less code.
+/// Returns the same for parts of a vector: most are long, and each read loads one element. Other calls run a loop in
+/// each thread, which has less code.
 fn list_of_parts() -> Vec<(&'static str, Guards, SegmentMapping)> {
     vec![
         ("", Guards::contiguous().narrow().noalias(), SegmentMapping::SegmentTiles),
@@ -87,8 +88,8 @@ fn list_of_parts() -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
-/// Returns the same for a launch that stores elements of columns as well. Other calls take the launches that
-/// it replaces.
+/// Returns the same for a launch that also stores elements of columns. Other calls take the launches that it
+/// replaces.
 fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let longest = |n: u32, guards: Guards| Guards { longest: Some(n), ..guards };
     let (any, contiguous) = (Guards::strided().narrow(), Guards::contiguous());
@@ -109,10 +110,10 @@ fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)>
     all
 }
 
-/// The fewest segments whose lanes have one each, where lengths are data.
+/// The minimum number of segments for which each lane has one, where lengths are data.
 const MIN_SEGMENTS_OF_LANES: u32 = 512 * super::rows::THREADS;
 
-/// Returns all variants of a fused group if it is a reduction of segments whose lengths are data. Other calls take a
+/// Returns all variants of a fused group if it is a reduction of segments whose lengths are data. Other calls run a
 /// loop in each thread.
 pub fn ragged_variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let s = l.facts.ragged.clone()?;
@@ -146,7 +147,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let along = s.along;
     let (_, k) = l.g.fresh_var(Ty::I64);
     let roots: Vec<NodeId> = s.nested.iter().flat_map(|n| Reduction::nested(l, *n).first(l, k)).collect();
-    // rows of several arrays, at two indices each
+    // rows of several arrays, whose elements have two indices each
     let several = fused.domain.len() > 1 && segments::neighbours(l, &roots, k).len() > 1;
     let is_scattered = several || segments::scattered(l, &roots, k) > 0;
     let strategy = match along {
@@ -155,29 +156,28 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     };
     let reductions: Vec<Reduction> = Reduction::all_nested(l, &s.nested);
     let is_counted = reductions.iter().any(Reduction::is_counted);
-    // a lane has the accumulators of four columns of a segment
+    // a lane has the accumulators of four columns of each segment
     let words: usize = each_accumulator(&reductions).map(|r| r.ty.size().div_ceil(4) * 4).sum();
     let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
-    // what else is stored has no variant for any strides whose indices are wide
+    // a launch that also stores elements has no variant with 64-bit indices for any strides
     let has_narrow_strips = l.facts.stored_columns.is_none() && vector_width(l, &s, &reductions) > 1;
     let all = match l.facts.stored_columns {
         Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
         None if s.are_parts => list_of_parts(),
         None => list(along),
     };
-    // short segments leave most tree columns of strips without elements
+    // if segments are short, most tree columns of a strip have no elements
     let min_inner_length = l.facts.stored_columns.as_ref().map(|_| SHORT + 1);
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
         let mapping = match mapping {
             SegmentMapping::Warp { mut lanes, mut columns, mut segments } => {
-                // joins of tuples take long, and so half of the lanes exchange none of theirs
+                // joins of tuples take long, so half as many lanes exchange values, each with twice as many columns
                 if is_of_tuple && lanes == 16 {
                     (lanes, columns, segments) = (8, 2 * columns, SEGMENTS_OF_EIGHT_COLUMNS);
                 }
-                // the addresses of several segments' reads would not stay in registers, nor would many
-                // accumulators
+                // the addresses that several segments read, or many accumulators, would not fit into registers
                 let most = match () {
                     _ if is_scattered => 1,
                     _ if is_counted && lanes == WARP => 2,
@@ -213,7 +213,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     };
     let list = all.into_iter().filter(|(.., mapping)| match mapping {
         SegmentMapping::Strips => fits,
-        // other reductions have enough loads on their way where a tile has a warp
+        // for other reductions one warp for each tile has enough loads in flight
         SegmentMapping::TilesOfWarp => is_counted,
         _ => true,
     });

@@ -1,6 +1,6 @@
-//! A warp reduces the elements of one tile, of one or several segments at once. A lane has 4 of the
-//! 128 columns, in groups of `v` neighbours, as many as one access takes, or 8 that are all neighbours.
-//! The rows of 128 columns are loaded in batches, all loads of a batch before the first use.
+//! A warp reduces the elements of one tile, of one or several segments at once. A lane has 4 of the 128 columns, in
+//! groups of `v` neighbours, as many as one access takes; or it has 8 columns that are all neighbours. The rows of
+//! 128 columns are loaded in batches, all loads of a batch before the first use.
 
 mod groups;
 
@@ -19,15 +19,14 @@ use crate::schedule::facts::segments::{neighbours, scattered};
 
 /// The columns of a lane where a warp has all of a tile.
 pub(super) const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
-/// Words that a read apart from its neighbours keeps: its value, its address, and whether it is in
-/// bounds.
+/// The words that a read keeps whose neighbours lie elsewhere: its value, its address, and whether it is in bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
 
-/// The most rows that are loaded together of a segment that begins anywhere.
+/// The maximum number of rows that are loaded together if a segment may begin anywhere.
 const ROWS_OF_ANY_BEGIN: i64 = 4;
 
-/// The accumulators of a lane, by segment, accumulator of the reductions, and column. A count is the
-/// same for all segments, and its registers are as well.
+/// The accumulators of a lane, by segment, accumulator of the reductions, and column. All segments have the same
+/// count, so they share its registers.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
 
 /// The values of the accumulators in the first lane, by segment and reduction.
@@ -38,18 +37,18 @@ pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
     /// The segments (i64). Lanes of different groups may have different segments.
     pub segments: &'a [Expr],
-    /// What is known of the segment, if it is one.
+    /// The values that are known of the segment, if there is only one.
     pub known: &'a [(NodeId, Expr)],
-    /// The first element, and the number of elements (both i64). With fewer than 32 lanes these are
-    /// one row at most.
+    /// The first element, and the number of elements (both i64). If fewer than 32 lanes reduce a segment, it has at
+    /// most one row of elements.
     pub base: Expr,
     pub count: Expr,
     /// The number of lanes that reduce a segment together: a power of two.
     pub lanes: u32,
-    /// The columns of a lane: with more than [`COLUMNS_PER_LANE`] all of them are neighbours, so that a lane
-    /// joins more of them without an exchange.
+    /// The number of columns of a lane. If there are more than [`COLUMNS_PER_LANE`], all of them are neighbours, so
+    /// that a lane joins more of them without an exchange.
     pub columns: i64,
-    /// The number of this lane among them.
+    /// The number of this lane among `lanes`.
     pub lane: Expr,
     /// Whether it is one of several tiles, of which most are whole.
     pub is_of_long_segment: bool,
@@ -104,8 +103,8 @@ impl Tile<'_> {
         Ok(totals.iter().map(|of| of.iter().map(|regs| read(regs)).collect()).collect())
     }
 
-    /// Returns the rows of a tile for which there is code of its own if its reductions count their
-    /// elements: the counts are constants, and with them the weights of means.
+    /// Returns the number of rows of a whole tile, if there is separate code for it. There is if the reductions count
+    /// elements: then the counts are constants, and so are the weights of means.
     fn whole_rows(&self) -> Option<i64> {
         match (self.lanes, self.is_of_long_segment) {
             (WARP, false) => None,
@@ -160,7 +159,7 @@ impl Tile<'_> {
             rest = bind(l, "rest", rest.minus(done.clone()), out);
             start = bind(l, "start", first.clone().plus(done), out);
         }
-        // the rest takes the smallest batch that holds it
+        // the rest takes the smallest batch that can hold it
         let mut left = Vec::new();
         let mut rows = 1;
         while rows <= batch {
@@ -216,13 +215,13 @@ impl Tile<'_> {
         let words: i64 =
             reads.iter().map(|(x, _)| self.columns * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
-        // of a segment that begins anywhere all reads are apart, most of them at a distance from one address
+        // if a segment begins anywhere, all reads are separate, most of them at constant distances from one address
         if !self.known.is_empty() {
             let words = (words + scattered * self.columns).max(1);
             return 1 << (WORDS_IN_FLIGHT / words).clamp(1, ROWS_OF_ANY_BEGIN).ilog2();
         }
         let words = words + scattered * self.columns * WORDS_OF_SCATTERED_READ;
-        // addresses of any strides, beside several accumulators, leave room for fewer
+        // addresses of any strides, together with several accumulators, leave registers for fewer loads
         let in_flight = if self.is_counted() && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
         let rows = in_flight / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
@@ -249,8 +248,7 @@ impl Tile<'_> {
         (0..rows * groups).map(place).collect()
     }
 
-    /// Folds `rows` rows that are in bounds. `at` is the lane's first element, before which there are
-    /// `so_far` rows.
+    /// Folds `rows` rows that are in bounds. `at` is the lane's first element; `so_far` rows come before it.
     fn full(
         &self,
         l: &mut Lower,
@@ -266,8 +264,8 @@ impl Tile<'_> {
         self.groups(l, (&groups, so_far), self.job.v, accs, out)
     }
 
-    /// Does the same as [`Self::groups`], with groups that may be out of bounds: these load the
-    /// last group, and their values are not used.
+    /// Does the same as [`Self::groups`] for groups that may be out of bounds: for these the last group is loaded,
+    /// and its values are not used.
     fn clamped(
         &self,
         l: &mut Lower,
@@ -330,8 +328,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Joins the columns of each segment by the tree; `rows` is the number of elements of each column, if
-    /// it is known.
+    /// Joins the columns of each segment by the tree. `rows` is the number of elements of each column, if it is
+    /// known.
     fn tree(
         &self,
         l: &mut Lower,
@@ -342,7 +340,7 @@ impl Tile<'_> {
         let mut all: Totals = accs.iter().map(|_| Vec::new()).collect();
         let layout = (self.neighbours(), self.lanes);
         if self.is_counted() {
-            // segments share the counts, and what follows from them
+            // segments share the counts, and what follows from these
             let mut at = 0;
             for r in &self.job.reductions {
                 let own = at..at + r.accumulators();

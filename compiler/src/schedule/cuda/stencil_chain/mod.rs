@@ -1,7 +1,7 @@
-//! Chains of stencils: several stencils of matrices one after another in one launch, with what all but the last
-//! store in shared-memory tiles. Overlapped tiles (Ragan-Kelley et al. 2013, "compute at" a tile): blocks
-//! compute what they share with their neighbours themselves. Chosen where the traffic that it saves takes
-//! longer than the redundant elements (`stencil_cost.rs`).
+//! Chains of stencils: several stencils of matrices one after another in one launch, which keeps the results of all
+//! but the last in shared-memory tiles. The tiles overlap (Ragan-Kelley et al. 2013, "compute at" a tile): each block
+//! computes by itself what it shares with its neighbours. Chosen where the traffic that this saves takes longer than
+//! the redundant elements (`stencil_cost.rs`).
 //!
 //! ```text
 //! for each stage but the last:
@@ -10,10 +10,10 @@
 //! the last stage as in register tiling, with its lines taken from the tiles
 //! ```
 //!
-//! The parts of a tile (rows of neighbouring columns) are dealt to the threads in turns. A part in the
-//! interior is computed line by line as in register tiling. Other parts are computed element by element, from
-//! arrays in memory alone: beyond the edges of a stage's matrix the tile holds what its readers take there, so
-//! the last stage has no edges.
+//! The parts of a tile (rows of neighbouring columns) are dealt to the threads by turns. A part in the interior is
+//! computed line by line as in register tiling. Other parts are computed element by element, from arrays in memory
+//! alone: beyond the edges of a stage's matrix the tile holds what its readers take there, so the last stage has no
+//! edges.
 
 mod code;
 mod fill;
@@ -39,7 +39,7 @@ pub fn variants(l: &mut LaunchContext) -> Option<Vec<VariantGroup>> {
     let extent = if chain.least > 1 { NonZeroU32::new(u32::try_from(chain.least).ok()?) } else { None };
     let guards = Guards { extent, ..Guards::contiguous().narrow().noalias() };
     let profit = Profit { min_rows, min_columns, ..Profit::default() };
-    // others compute everything again
+    // the other variants compute every stage again where it is read
     let suffix = if chain.has_recomputing_variants { "_tiles" } else { "" };
     let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
     let layout = ThreadLayout { v: tiles.tiling.v, threads: THREADS, ..ThreadLayout::default() };
@@ -47,7 +47,7 @@ pub fn variants(l: &mut LaunchContext) -> Option<Vec<VariantGroup>> {
     Some(vec![VariantGroup::of((Choice::StencilChain(tiles), Vec::new()), layout, &inner, variant)])
 }
 
-/// Returns what of a chain of stencils lies in shared memory, for reports.
+/// Returns a description, for reports, of what a chain of stencils keeps in shared memory.
 pub fn described(l: &mut LaunchContext) -> Option<String> {
     let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_faster_gpu_tiles)?;
     let tiles = ChainTiles::of(l, &chain)?;

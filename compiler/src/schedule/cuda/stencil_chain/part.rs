@@ -46,7 +46,8 @@ pub struct Part<'a> {
     pub tile: &'a StageTile,
     /// The rows and columns of a thread.
     pub tiling: PlaneTiling,
-    /// The indices of its first element in the stage's index space; the block's are not those of the stage.
+    /// The indices of its first element in the stage's index space, beside the block's indices, which are those of
+    /// the last stage.
     pub position: ThreadPosition,
     /// Its first row and column from the block's first ones.
     pub first: [Expr; 2],
@@ -54,8 +55,8 @@ pub struct Part<'a> {
     pub starts: HashMap<NodeId, Expr>,
 }
 
-/// Writes a loop over the elements of a part, with its indices, and its row and column from the block's first
-/// ones.
+/// Writes a loop over the elements of a part, which gets their indices, and their row and column counted from the
+/// block's first ones.
 pub fn single_elements(
     l: &mut Lower,
     part: &Part,
@@ -180,7 +181,7 @@ pub fn elements(l: &mut Lower, part: &Part, shared: &SharedArrays, out: &mut Vec
             schedule.advance(l, row, &mut vars, out)?;
             complete(l, row, &schedule, &vars, out)?;
         }
-        // a stage may read nothing at constant distances
+        // a stage may read nothing at constant distances: then no line completes its rows
         complete(l, i64::MAX, &schedule, &vars, out)
     })
 }

@@ -17,36 +17,37 @@ pub const THREADS: u32 = 256;
 /// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;
 
-/// The most columns of a thread.
+/// The maximum number of columns of a thread.
 const MAX_COLUMNS: i64 = 4;
 
-/// Rows of a thread in the last stage, in order of preference.
+/// The numbers of rows of a thread in the last stage, in order of preference.
 const ROWS: [i64; 3] = [8, 4, 2];
 
 /// The maximum number of words of registers for the lines that a thread needs at once.
 const MAX_WORDS: i64 = 96;
 
-/// The maximum number of words of registers for the lines of two rows that share none, which are loaded before
-/// the first row is computed.
+/// The maximum number of words of registers for the lines of two rows that share no lines, all of which are loaded
+/// before the first row is computed.
 const MAX_WORDS_OF_ROWS: i64 = 44;
 
-/// The minimum number of resident blocks per multiprocessor: a thread has 64 registers then.
+/// The minimum number of resident blocks per multiprocessor, with which a thread has 64 registers.
 const RESIDENT_BLOCKS: u32 = 4;
-/// The same where an element at the edges has more than so many operations: 80 registers, because it reads all
-/// that it needs before it computes.
+/// The same where an element at the edges has more than `LONG_EDGES` operations: a thread has 80 registers, because
+/// such an element reads all that it needs before it computes.
 const LONG_EDGES: u32 = 300;
 const RESIDENT_BLOCKS_OF_LONG_EDGES: u32 = 3;
 
-/// The time of a chain whose tiles have edges, relative to one without (17 taps on an H100: 0.245 and 0.209 ms).
+/// The time of a chain whose tiles have edges, relative to one without edges (17 taps on an H100: 0.245 and 0.209
+/// ms).
 const EDGES: f64 = 1.17;
-/// Tiles are chosen where they take less than this part of the time of computing everything again: the predictions
-/// are not exact.
+/// Tiles are chosen where their predicted time is less than this part of that of computing everything again: the
+/// predictions are not exact.
 const MARGIN: f64 = 0.95;
 
-/// The rows and columns that a thread computes side by side where all stages are in registers.
+/// The numbers of rows and of columns that a thread computes together where all stages are in registers.
 const REGISTER_TILE: i64 = 4;
 
-/// What a block computes in one stage: rows and columns from the first ones of the block's own elements on.
+/// What a block computes in one stage: rows and columns counted from the first ones of the block's own elements.
 #[derive(Clone)]
 pub struct StageTile {
     /// The first row and column.
@@ -107,7 +108,7 @@ impl ChainTiles {
         let has_long_edges = edges.any(|e| e.operations > LONG_EDGES);
         let mut bytes = 0;
         for (at, stage) in before.iter().enumerate().rev() {
-            // `tiles` begins with that of the stage after this one
+            // the first of `tiles` is that of the stage after this one
             let readers = chain.stages[at + 1..].iter().zip(&tiles);
             let [mut rows, mut columns] = [(i64::MAX, i64::MIN); 2];
             for (reader, tile) in readers {
@@ -139,7 +140,7 @@ impl ChainTiles {
     }
 
     /// Whether the chain takes less time than one launch that computes all stages again where they are read, with
-    /// rows in registers. `needed` is what that one needs of each stage for a row.
+    /// rows in registers. `needed` is what that launch needs of each stage for a row.
     pub fn beats_whole(&self, l: &LaunchContext, chain: &StencilChain, needed: &[StageRows]) -> bool {
         let side = REGISTER_TILE as f64;
         let again = |(first, last): (i64, i64)| (side + (last - first) as f64) / side;
@@ -155,7 +156,7 @@ impl ChainTiles {
         edges * self.time(l, chain) < MARGIN * whole
     }
 
-    /// Returns the predicted time of 2^26 elements.
+    /// Returns the predicted time for 2^26 elements.
     fn time(&self, l: &LaunchContext, chain: &StencilChain) -> f64 {
         let own = self.tiling.block_rows * self.tiling.block_columns;
         let redundant = |tile: &StageTile| (tile.size[0] * tile.size[1]) as f64 / own as f64;
@@ -176,7 +177,7 @@ impl ChainTiles {
     }
 }
 
-/// Returns the tile of a stage whose readers need these rows and columns, with the rows of a thread for which
+/// Returns the tile of a stage whose readers need these rows and columns. A thread has the number of rows for which
 /// the block takes the least time.
 fn stage_tile(
     l: &mut LaunchContext,
@@ -186,7 +187,7 @@ fn stage_tile(
     tiling: PlaneTiling,
 ) -> Option<StageTile> {
     let is_row = stage.stencils.iter().all(|s| s.reach(0).0 == s.reach(0).1);
-    // rows that share no lines are computed by twos, so that more loads are in flight
+    // rows that share no lines are computed two at a time, so that more loads are in flight
     let possible = if is_row { vec![2, 1] } else { (1..=8).collect() };
     let mut best: Option<(i64, StageTile)> = None;
     for thread_rows in possible {
@@ -194,7 +195,7 @@ fn stage_tile(
         let Some(lines) = lines(l, stage, thread_rows, tiling) else { continue };
         let parts = rows / thread_rows * (size[1] / tiling.v);
         let turns = (parts + i64::from(THREADS) - 1) / i64::from(THREADS);
-        // cycles of a warp: its accesses in 128 bytes each, its operations by four schedulers
+        // the cycles of a warp: each of its accesses takes 128 bytes, and four schedulers share its operations
         let accesses = |line: &Line| {
             let size = l.g.ty(line.array).elem.size() as i64;
             line.pieces.iter().map(|p| (p.1 * size * i64::from(WARP) / 128).max(1)).sum::<i64>()
@@ -213,7 +214,7 @@ fn stage_tile(
     best.map(|b| b.1)
 }
 
-/// Returns the lines that a thread with so many rows loads. Returns `None` if they take too many registers.
+/// Returns the lines that a thread with `thread_rows` rows loads. Returns `None` if they take too many registers.
 fn lines(l: &LaunchContext, stage: &ChainStage, thread_rows: i64, tiling: PlaneTiling) -> Option<Vec<Line>> {
     let mine = stage.stencils.iter().filter(|s| s.is_static(&l.g));
     let tiling = PlaneTiling { thread_rows, ..tiling };
@@ -230,7 +231,7 @@ fn words(l: &LaunchContext, line: &Line) -> i64 {
     line.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
 }
 
-/// Returns the bytes for each element that a launch of these stages reads from memory and writes to it.
+/// Returns the bytes that a launch of these stages reads and writes for each element.
 fn bytes(l: &LaunchContext, stages: &[ChainStage]) -> f64 {
     let own: IndexSet<NodeId> = stages.iter().flat_map(|s| s.fused.items.iter().map(|it| it.node)).collect();
     let read = stages.iter().flat_map(|s| s.stencils.iter().map(|s| s.array));

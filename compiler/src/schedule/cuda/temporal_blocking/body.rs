@@ -1,5 +1,5 @@
-//! The body of one thread of temporal blocking: it loads, then exchanges and computes in each step,
-//! then stores.
+//! The body of one thread of temporal blocking: it loads its elements, exchanges and computes in each step, and
+//! stores them.
 
 use super::exchange::{self, Exchange, at, note_loaded};
 use super::{State, TemporalBlockingParams, WARPS};
@@ -76,8 +76,7 @@ fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
     }
 }
 
-/// Returns whether the whole region is in bounds, and what the first step computes is in the
-/// interior.
+/// Returns whether the whole region is in bounds, and all that the first step computes is in the interior.
 fn is_interior(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -98,7 +97,7 @@ fn is_interior(
     all.unwrap_or(Expr::Lit(Lit::bool(true)))
 }
 
-/// The first row and column of the lane.
+/// Returns the first row and column of the lane.
 fn lane_origin(
     l: &mut Lower,
     first: &[Expr; 2],
@@ -116,13 +115,13 @@ fn lane_origin(
     [row, bind(l, "column", first[1].clone().plus(column), out)]
 }
 
-/// One of the two paths of a block: the interior one, or that of boundary blocks.
+/// One of the two copies of a block's code: for blocks in the interior, or for boundary blocks.
 struct BlockPath {
     /// The first row and column of the lane.
     origin: [Expr; 2],
     /// The shared memory through which warps exchange rows of each state.
     areas: Vec<Option<Mem>>,
-    /// Whether it is the path of blocks in the interior.
+    /// Whether it is the code of blocks in the interior.
     interior: bool,
 }
 
@@ -188,7 +187,7 @@ fn is_inside(i: Expr, n: Expr) -> Expr {
     and(Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0)), Expr::binary(BinaryOp::Lt, i, n))
 }
 
-/// The index, or that of the element of the other end if it is out of bounds.
+/// Returns the index; if it is out of bounds, that of the same element from the other end.
 fn wrapped(i: Expr, n: Expr) -> Expr {
     let select = |c: Expr, a: Expr, b: Expr| Expr::Select(Box::new(c), Box::new(a), Box::new(b));
     let before = Expr::binary(BinaryOp::Lt, i.clone(), Expr::int(0));
@@ -196,8 +195,8 @@ fn wrapped(i: Expr, n: Expr) -> Expr {
     select(before, i.clone().plus(n.clone()), select(behind, i.clone().minus(n), i))
 }
 
-/// Loads the lane's part of an array, with 0 for elements out of bounds. `changes`: the registers
-/// are assigned to.
+/// Loads the lane's part of an array, with 0 for elements out of bounds. If `changes`, later code assigns to the
+/// registers.
 fn load(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -207,7 +206,7 @@ fn load(
     changes: bool,
     out: &mut Vec<Stmt>,
 ) -> LaneTile {
-    // the array's accesses are a fact of the launch: they need not be noted here
+    // the facts have this access already, so it need not be noted here
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let extents = extents(l, fused);
     let (mut tile, mut inits) = (LaneTile::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! What a step reads beyond a lane's own elements: rows of the warps above and below through shared
-//! memory, and columns of the lanes beside by shuffles.
+//! What a step reads beyond a lane's own elements: rows of the warps above and below through shared memory, and
+//! columns of the neighbouring lanes by shuffles.
 
 use super::{State, TemporalBlockingParams, WARPS};
 use crate::core::{NodeId, linear};
@@ -9,7 +9,7 @@ use crate::schedule::cuda::expressions::{int32, offset};
 use crate::schedule::cuda::register_tiling::placement::{lane, warp};
 use crate::schedule::element::lower::{Lower, bind};
 
-/// Where an exchange takes place.
+/// What an exchange needs to know.
 pub struct Exchange<'a> {
     /// The shared memory for the rows of each state.
     pub areas: &'a [Option<Mem>],
@@ -19,8 +19,8 @@ pub struct Exchange<'a> {
     pub step: Reg,
 }
 
-/// Exchanges what the step reads of all states, with one barrier, and notes the registers of all of
-/// it. `now` are the lane's own elements of each state.
+/// Exchanges what the step reads of all states, with one barrier, and notes the registers of these elements. `now`
+/// are the lane's own elements of each state.
 pub fn rows_and_columns(
     l: &mut Lower,
     params: &TemporalBlockingParams,
@@ -44,8 +44,8 @@ pub fn rows_and_columns(
     }
 }
 
-/// The rows of a state that all warps have stored: the memory, and the index of the lane's first
-/// column of what the first warp has stored.
+/// The rows of a state that all warps have stored to shared memory. The index is that of the lane's first column in
+/// what the first warp has stored.
 struct Shown {
     area: Mem,
     base: Expr,
@@ -102,8 +102,8 @@ fn neighbouring_rows(
 ) -> Vec<(i64, Vec<Reg>)> {
     let (width, ty) = (params.region()[1], l.launch.g.ty(state.array).elem);
     let [above, below] = state.rows();
-    // the first and the last warp read their own rows in place of absent ones: the results are
-    // invalid anyway
+    // the first and the last warp have no neighbour and read their own rows instead: the results of that are invalid
+    // anyway
     let previous = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
     let next = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
     let previous = bind(l, "above", shown.of(previous), out);

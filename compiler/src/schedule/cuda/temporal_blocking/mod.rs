@@ -1,9 +1,8 @@
-//! Temporal blocking: several steps of an iterated stencil of one matrix, or of up to three that
-//! read each other, in one launch, with the values in registers from step to step. Overlapped tiles
-//! (Holewinski, Pouchet, Sadayappan 2012): blocks do not exchange the rows and columns at their
-//! edges; neighbouring blocks compute them, too. Chosen for `iterate` over stencils of matrices of
-//! one shape, where a block's useful part is more than 5/8 of it; the cost is one pass over memory
-//! per launch, and the redundant elements.
+//! Temporal blocking: one launch makes several steps of an iterated stencil of one matrix, or of up to three that
+//! read each other, with the values in registers from step to step. The tiles overlap (Holewinski, Pouchet,
+//! Sadayappan 2012): blocks do not exchange the rows and columns at their edges; neighbouring blocks compute them,
+//! too. Chosen for `iterate` over stencils of matrices of one shape, where a block's useful part is more than 5/8 of
+//! it; the cost is one pass over memory for each launch, and the redundant elements.
 //!
 //! ```text
 //! block: 8 warps below each other; a lane has 4 or 8 rows of v neighbouring columns of each state
@@ -17,16 +16,16 @@
 //! store what is still valid
 //! ```
 //!
-//! Of vectors a lane has neighbouring elements of each state, and a warp a part of its own, which it
-//! computes without the others, with shuffles alone.
+//! If states are vectors, a lane has neighbouring elements of each, and a warp computes a part of its own without the
+//! other warps, with shuffles alone.
 //!
-//! The elements of an array are loaded and stored once in a launch, by vectors if rows begin at 16 bytes, else one by
-//! one: a lane's columns are neighbours in both cases, because steps exchange columns with the lanes beside.
+//! The elements of an array are loaded and stored once in a launch: by vector accesses if rows are aligned to 16
+//! bytes, else one by one. A lane's columns are neighbours in both cases, because steps exchange columns with the
+//! neighbouring lanes.
 //!
-//! Blocks at the edges of the matrix run the predicated element
-//! (`schedule/boundary/predicated.rs`): what lies out of bounds is loaded as 0, computed, and never
-//! selected. Where reads go on at the other end of an axis, a block loads the elements of that end,
-//! and computes them like its own.
+//! Blocks at the edges of the matrix run the predicated element (`schedule/boundary/predicated.rs`): what lies out of
+//! bounds is loaded as 0, computed, and never selected. Where reads go on at the other end of an axis, a block loads
+//! the elements of that end, and computes them like its own.
 
 mod body;
 mod exchange;
@@ -53,12 +52,12 @@ pub const THREADS: u32 = WARPS as u32 * WARP;
 const MAX_STEPS: i64 = 8;
 /// The maximum number of matrices that the steps change.
 const MAX_STATES: usize = 3;
-/// The maximum number of arrays beside the states whose elements a lane keeps.
+/// The maximum number of other arrays, besides the states, whose elements a lane keeps.
 const MAX_OTHERS: usize = 2;
 /// The maximum shared memory of a block, through which warps exchange rows.
 const MAX_SHARED_BYTES: i64 = 48 << 10;
 
-/// The vector accesses of a lane's part of a vector.
+/// The number of vector accesses for a lane's part of a vector.
 const ACCESSES: i64 = 2;
 
 /// A matrix or vector that the steps change.
@@ -70,8 +69,8 @@ pub struct State {
     item: usize,
     /// The taps of all elements that read it: distances of rows and columns. A vector is a row.
     taps: BTreeSet<[i64; 2]>,
-    /// The next value as an array whose elements are right in the interior, and one of predicated
-    /// elements, which are right everywhere.
+    /// The next value as two arrays: the elements of one are right in the interior; those of the other are
+    /// predicated, and right everywhere.
     inner: NodeId,
     edge: NodeId,
 }
@@ -98,14 +97,13 @@ pub struct TemporalBlockingParams {
     rank: usize,
     /// The other arrays, which are read at the element's own index.
     others: Vec<NodeId>,
-    /// The greatest distances: rows, columns.
+    /// The greatest distances, in rows and in columns, at which elements read.
     reach: [i64; 2],
     /// The rows and the columns of a lane, and the columns of a vector access.
     rows: i64,
     columns: i64,
     v: i64,
-    /// The boundary widths of the interior, and the least extent for which predicated elements are
-    /// right.
+    /// The boundary widths of the interior, and the minimum extents for which predicated elements are right.
     widths: Vec<BoundaryWidth>,
     least: i64,
     /// Whether reads beyond the edges of an axis go on at its other end.
@@ -135,7 +133,7 @@ impl TemporalBlockingParams {
         if others.len() > MAX_OTHERS || !refs.iter().all(simple) {
             return None;
         }
-        // a state that no element reads is left to the other strategies
+        // if no element reads a state, this strategy does not serve the group
         let own: Vec<&Stencil> =
             arrays.iter().map(|x| stencils.iter().find(|s| s.array == *x)).collect::<Option<_>>()?;
         let mut reach = [0; 2];
@@ -164,19 +162,19 @@ impl TemporalBlockingParams {
             wrapped[2 - rank..].iter_mut().zip(&edge.wrapped).for_each(|(all, own)| *all |= own);
             values.push(edge.value);
         }
-        // beyond an edge that reads go on at, elements are those of the other end, and so must not
-        // depend on where they are
+        // beyond such an edge, blocks compute the other end's elements, whose values so must not depend on their
+        // place
         let is_same = |axis: NodeId| values.iter().all(|x| predicated::only_reads_by(&l.g, *x, axis));
         if index.iter().zip(&wrapped[2 - rank..]).any(|(axis, wrapped)| *wrapped && !is_same(*axis)) {
             return None;
         }
         let mut edges = Vec::new();
         for value in values {
-            // made an array, so that it can be opened at any indices
+            // the value is made an array, so that it can be opened at any indices
             let lambda = l.g.close(&binders, value);
             edges.push(l.g.add(Op::Generate(fused.domain.clone(), lambda)));
         }
-        // the predicated element may have other taps
+        // the predicated element may have other taps than the interior's
         let boundary_stencils = stencil::stencils(&mut l.g, &fused.domain, &edges);
         let taps = |x: NodeId| {
             let mine = [&stencils, &boundary_stencils].into_iter().flatten().filter(|s| s.array == x);
@@ -251,15 +249,15 @@ impl TemporalBlockingParams {
         state.rows().iter().sum::<i64>() * self.region()[1]
     }
 
-    /// Returns the halo: rows and columns around what is stored. A lane stores all of its columns, or
-    /// none.
+    /// Returns the halo, the number of rows and columns around what is stored. A lane stores all of its columns or
+    /// none, so the halo has whole lanes.
     fn halo(&self) -> [i64; 2] {
         let [rows, columns] = self.reach.map(|reach| reach * self.steps);
         [rows, (columns + self.columns - 1) / self.columns * self.columns]
     }
 
-    /// Returns the rows and columns, with the halo, of the lanes that exchange what they have: those
-    /// of a block, or of a warp of a vector.
+    /// Returns the rows and columns, halo included, of the lanes that exchange elements: those of a block, or, for
+    /// vectors, of a warp.
     fn region(&self) -> [i64; 2] {
         let warps = if self.rank == 1 { 1 } else { WARPS };
         [warps * self.rows, i64::from(WARP) * self.columns]
@@ -280,11 +278,11 @@ impl TemporalBlockingParams {
         }
     }
 
-    /// Returns the numbers of steps for which there is a variant. The greatest makes about a third
-    /// of a block's elements invalid (8 Jacobi steps take 0.230 ms, twice 4 steps 0.305 ms); half as
-    /// many steps serve iterations that have fewer.
+    /// Returns the numbers of steps for which there is a variant. The greatest makes about a third of a block's
+    /// elements invalid (8 Jacobi steps take 0.230 ms, twice 4 steps 0.305 ms). Half as many steps serve iterations
+    /// that have fewer.
     fn useful_steps(&self) -> Vec<i64> {
-        // a lane exchanges columns with its neighbours only
+        // a lane exchanges columns only with the lanes next to it
         if self.reach == [0, 0] || self.reach[1] > self.columns || self.reach[0] > self.rows {
             return Vec::new();
         }
@@ -297,8 +295,8 @@ impl TemporalBlockingParams {
         most.into_iter().chain(less).collect()
     }
 
-    /// Returns the minimum length of an axis: a halo that is loaded from the other end is there
-    /// once.
+    /// Returns the minimum length of an axis. It is at least as long as blocks read beyond it, so that an index wraps
+    /// at most once.
     pub fn min_extent(&self) -> i64 {
         let halos = self.halo().into_iter().zip(self.wrapped).filter(|(_, wrapped)| *wrapped);
         halos.map(|(halo, _)| halo).fold(self.least, i64::max)
@@ -323,7 +321,7 @@ pub fn repeated(
     let arrays = l.repeated().filter(|all| (1..=max_states).contains(&all.len()))?;
     let items = whole_states(l, fused, &arrays)?;
     let roots: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-    // what follows from a step's number, or from one place of a state, is computed once for each launch
+    // what depends on a step's number, or on one place of a state, is computed once for each launch
     let is_once = |n: NodeId| match l.g.op(n) {
         Op::Turn => true,
         Op::Elem(x, _) | Op::At(x, _) => l.g.is_closed(n) && arrays.contains(x),
@@ -342,8 +340,8 @@ pub fn repeated(
     })
 }
 
-/// Returns the numbers of the items that store the states after a step, if the group does nothing
-/// else, and all states have its index space and elements of one size.
+/// Returns the numbers of the items that store the states after a step, if the group does nothing else, and all
+/// states have its index space and elements of one size.
 fn whole_states(l: &mut LaunchContext, fused: &FusedGroup, states: &[NodeId]) -> Option<Vec<usize>> {
     let size = l.g.ty(states[0]).elem.size();
     if fused.items.len() != states.len() || !matches!(size, 4 | 8) {
@@ -367,9 +365,8 @@ fn whole_states(l: &mut LaunchContext, fused: &FusedGroup, states: &[NodeId]) ->
     Some(items)
 }
 
-/// Returns the rows of a lane: as many as leave registers for what is computed. Four steps of
-/// two states of 8192 x 8192 elements of f32, each with 9 taps, take 0.482 ms on an H100 with 8
-/// rows, 0.509 ms with 4 rows.
+/// Returns the number of rows of a lane, which leaves registers for what is computed. Four steps of two states of
+/// 8192 x 8192 elements of f32, each with 9 taps, take 0.482 ms on an H100 with 8 rows, 0.509 ms with 4 rows.
 fn lane_rows(states: usize, others: usize) -> i64 {
     if states > 1 && states + others > 2 { 4 } else { 8 }
 }

@@ -1,5 +1,5 @@
-//! Copies of operands that lie in memory as they are needed: arrays whose neighbours along the staged
-//! direction are neighbours in memory.
+//! Copies of operands that lie in memory in the order in which they are staged: arrays whose neighbours along the
+//! staged direction are neighbours in memory.
 
 use super::TensorBlock;
 use super::layout::Piece;
@@ -15,15 +15,15 @@ use crate::schedule::facts::products::Product;
 /// The copies of one side.
 pub struct Copies {
     pub(super) from: Mem,
-    /// Of each of the thread's pieces, the index of its first element in the first step, where it goes in the
-    /// first stage, and its first inner index in the first step.
+    /// For each of the thread's pieces: the index of its first element in the first step, its place in the first
+    /// stage, and its first inner index in the first step.
     pub(super) pieces: Vec<[Expr; 3]>,
-    /// The distance between the elements of neighbouring steps.
+    /// The distance in memory from an element of one step to that of the next.
     pub(super) step: Expr,
 }
 
-/// Returns the array that a side of a product is, and the index of its elements, if it can be copied as it lies: its
-/// neighbours along the inner index, or across it, are neighbours in memory.
+/// Returns the array that a side of a product reads, and the index of its elements, if it can be copied as it lies:
+/// neighbours along the inner index, or across it, must be neighbours in memory.
 pub fn plain(
     g: &Graph,
     p: &Product,
@@ -34,7 +34,7 @@ pub fn plain(
     let along = if along_k { p.k } else { p.outer[side] };
     let (last, outer) = index.split_last()?;
     let moves = |n: &NodeId| *n == along || depends(g, *n, &p.variables(along, side));
-    // an inner index counts steps, so it is no part of another expression
+    // the inner index may stand alone only, because copies advance by it from step to step
     let counts = |n: &NodeId| *n == p.k || !depends(g, *n, &p.variables(p.k, side));
     let advances = index.iter().filter(|n| **n == p.k).count() <= 1;
     (*last == along && !outer.iter().any(moves) && outer.iter().all(counts) && advances).then_some((x, index))
@@ -65,7 +65,7 @@ impl TensorBlock<'_> {
             vars.extend([(own, piece.own.clone()), (k, piece.k.clone())]);
             let at = l.region(&vars, &roots, &Expr::int(0), out)?;
             let at = address(l, false, from, at);
-            // along the inner index a thread brings pieces of one place in their lines
+            // if lines are along the inner index, a thread's pieces have the same place in their lines
             let k = if self.sides[side].along_k { first } else { &piece.k };
             places.push([bind(l, "from", at, out), piece.to.clone(), k.clone()]);
         }
@@ -78,8 +78,8 @@ impl TensorBlock<'_> {
         Ok(Some(Copies { from, pieces: places, step: bind(l, "step", step, out) }))
     }
 
-    /// Begins the copies of a side for a step (i64), into the stage that begins at that word (i32). Zeros take the
-    /// place of pieces past the last inner index.
+    /// Begins the copies of a side for a step (i64), into the stage that begins at this word (i32). Pieces past the
+    /// last inner index are filled with zeros.
     pub fn copy(&self, l: &mut Lower, copies: &Copies, step: &Expr, stage: &Expr, out: &mut Vec<Stmt>) {
         let moved = bind(l, "moved", step.clone().times(copies.step.clone()), out);
         let before = step.clone().times(Expr::int(self.sides[0].depth()));

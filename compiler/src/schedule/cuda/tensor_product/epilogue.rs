@@ -1,6 +1,6 @@
-//! The epilogue: results go through shared memory, one half of the block tile's rows after the other, and
-//! each thread computes and stores what follows from eight neighbours of a row. Where rows are not aligned, or long
-//! code follows, it takes one result at a time, and the threads of a warp take neighbours.
+//! The epilogue: results go through shared memory, one half of the block tile's rows after the other, and each thread
+//! computes and stores what follows from eight neighbours of a row. If rows are not aligned, or if the code that
+//! follows is long, a thread takes one result at a time, and the threads of a warp take neighbours.
 
 use super::TensorBlock;
 use super::layout::{COLUMNS, ROWS};
@@ -18,12 +18,12 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::loop_nests::Env;
 use crate::schedule::groups::{FusedGroup, Item};
 
-/// Words from one row of results to the next, more than there are results: four rows of a warp's pairs lie in
-/// different banks.
+/// The words by which a row of results is longer than its results: so four rows of a warp's pairs lie in different
+/// banks.
 const PADDING: i64 = 8;
-/// Neighbours that a thread takes.
+/// The number of neighbours that a thread takes.
 const NEIGHBOURS: i64 = 8;
-/// The maximum number of operations of an epilogue that is repeated for each neighbour.
+/// The maximum number of operations of an epilogue that is written once for each neighbour.
 const MAX_UNROLLED: usize = 768;
 
 /// Returns the result that a word holds.
@@ -73,7 +73,7 @@ impl TensorBlock<'_> {
         Ok(())
     }
 
-    /// Returns the number of rows that lie in shared memory at once: all where stages leave room for them.
+    /// Returns the number of rows that lie in shared memory at once: all of them, if the stages are large enough.
     fn part(&self) -> i64 {
         let [height, tile] = [0, 1].map(|side| self.shape.tile(side));
         if self.shape.is_by_warpgroups() && height * (tile + PADDING) <= self.shape.words() {
@@ -106,8 +106,8 @@ impl TensorBlock<'_> {
         out
     }
 
-    /// Returns what computes and stores the element of row `i` and column `j`, whose result lies in shared memory
-    /// at `at`.
+    /// Returns the code that computes and stores the element of row `i` and column `j`, whose result lies in shared
+    /// memory at `at`.
     fn one(&self, l: &mut Lower, items: &[&Item], at: Expr, [i, j]: [&Expr; 2]) -> Result<Vec<Stmt>> {
         let vars = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
         let mut known = self.known();
@@ -119,7 +119,7 @@ impl TensorBlock<'_> {
         Ok(vec![Stmt::If(inside, out, vec![])])
     }
 
-    /// Returns the same for neighbours, from column `j` on.
+    /// Returns the same code for several neighbours, from column `j` on.
     fn several(&self, l: &mut Lower, items: &[&Item], at: Expr, [i, j]: [&Expr; 2]) -> Result<Vec<Stmt>> {
         let (e, mut each) = (l.k.reg("e", Ty::I32), Vec::new());
         let column = bind(l, "column", j.clone().plus(to_i64(Expr::Reg(e))), &mut each);

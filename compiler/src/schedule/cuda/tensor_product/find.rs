@@ -1,4 +1,4 @@
-//! Finds what tensor cores can multiply.
+//! Finds the products that tensor cores can compute.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::Ty;
@@ -23,7 +23,8 @@ pub fn find(g: &Graph, p: &Product) -> Option<Operands> {
     if !is_sum || ![[*a, *b], [*b, *a]].contains(&[x, y]) {
         return None;
     }
-    // halves are multiplied in f32, so f32 of two halves are operands of halves, too
+    // tensor cores add products of halves in f32, so values of f32 that are cast from halves count as operands of
+    // halves
     let half = |n: NodeId| match *g.op(n) {
         Op::Cast(_, h) if g.ty(h).elem.is_half() => Some(h),
         _ => None,

@@ -1,8 +1,8 @@
-//! Fragments: the words of operands that `MultiplyMatrices` takes, from shared memory.
+//! Fragments: the words of operands that `MultiplyMatrices` takes, which are loaded from shared memory.
 //!
-//! A load of matrices gives four of them: 16 rows, or columns, by 32 bytes of inner indices. Matrices of
-//! halves may be transposed on the way. Words of f32 cannot, and are read one by one where the lines
-//! of shared memory are not along the inner index; they are rounded to tf32 here, unless they were packed.
+//! A load of matrices gives four of them: 16 rows, or columns, by 32 bytes of inner indices. Matrices of halves may
+//! be transposed on the way. Words of f32 may not: they are read one by one if the lines of shared memory are not
+//! along the inner index. They are rounded to tf32 here, unless they were packed.
 
 use super::TensorBlock;
 use super::layout::{COLUMNS, PIECE_WORDS, ROWS, Staged};
@@ -13,11 +13,11 @@ use crate::scalar::Ty;
 use crate::schedule::cuda::expressions::{int32, masked, shifted};
 use crate::schedule::element::lower::{Lower, bind};
 
-/// Parts of 32 bytes of a step.
+/// The number of parts of a step, of 32 bytes each.
 const PARTS: i64 = 2;
 
-/// Where the fragments of a side lie: of each part and tile the word that depends on the lane, and a
-/// constant distance from it.
+/// Where the fragments of a side lie: for each part and tile, the word, which depends on the lane, and a constant
+/// distance from it.
 struct Places(Vec<Vec<(Expr, i64)>>);
 
 /// The fragments of both sides.
@@ -38,8 +38,8 @@ impl TensorBlock<'_> {
         }))
     }
 
-    /// Returns the row, of 16, and the half of its 32 bytes, for which a lane has the address. Rows have their
-    /// matrices in another order than columns; transposed, it is the other one's.
+    /// Returns the row, of 16, and the half of its 32 bytes, whose address the lane provides. The matrices of rows
+    /// have another order than those of columns; if they are transposed, they have the other side's order.
     fn row_and_half(&self, swapped: bool) -> [Expr; 2] {
         let lane = || self.lane.clone();
         let eighth = |e: Expr| masked(e, 8);
@@ -78,7 +78,8 @@ impl TensorBlock<'_> {
         Places((0..PARTS).map(|p| words.iter().map(|w| (w.clone(), p * of_part)).collect()).collect())
     }
 
-    /// The places of the first word of each half tile; those of the second half of the inner indices follow.
+    /// Computes the places of the first word of each half tile, followed by those of the second half of the inner
+    /// indices.
     fn by_words(&self, l: &mut Lower, s: Staged, out: &mut Vec<Stmt>) -> Places {
         let line = bind(l, "line", masked(self.lane.clone(), 4), out);
         let own = bind(l, "of", shifted(self.lane.clone(), 4), out);
@@ -117,7 +118,7 @@ impl TensorBlock<'_> {
             loaded
         } else {
             let half = 4 * s.line() * PIECE_WORDS;
-            // as a load of matrices orders them: rows by rows first, columns by inner indices first
+            // in the order of a load of matrices: for rows the rows change first, for columns the inner indices
             let order = if s.side == 0 {
                 [(0, 0), (1, 0), (0, half), (1, half)]
             } else {
@@ -132,7 +133,7 @@ impl TensorBlock<'_> {
         words.into_iter().map(|word| rounded(l, word, out)).collect()
     }
 
-    /// Adds the products of one stage, which begins at that word (i32) of a side.
+    /// Adds the products of one stage, which begins at this word (i32) of a side.
     pub fn multiply(&self, l: &mut Lower, f: &Fragments, stage: Expr, out: &mut Vec<Stmt>) {
         for part in 0..PARTS as usize {
             let mut load = |side: usize| -> Vec<Vec<Expr>> {

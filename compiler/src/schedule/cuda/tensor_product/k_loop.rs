@@ -1,6 +1,6 @@
-//! The K loop: whole steps, whose elements come ahead of time into shared memory (by asynchronous copies, or through
-//! registers where they are converted or strided); then the elements that are left, one by one. Copies fill with
-//! zeros, so that of whole pieces a last, partial step is a step like the others.
+//! The K loop: first whole steps, whose elements come ahead of time into shared memory (by asynchronous copies, or
+//! through registers where they are converted or strided); then the elements that are left, one by one. Copies fill
+//! the rest with zeros, so that a last, partial step is a step like the others if all its pieces are whole.
 
 use super::TensorBlock;
 use super::fragments::Fragments;
@@ -15,7 +15,7 @@ use crate::schedule::element::lower::{Lower, bind};
 impl TensorBlock<'_> {
     /// Returns the first word of a side's stage that has this step (i64).
     pub fn stage_of(&self, step: &Expr) -> Expr {
-        // without a sign a remainder takes a third of the instructions
+        // an unsigned remainder takes a third of the instructions
         let low = Expr::Cast(Ty::U32, Box::new(step.clone()));
         let stages = Expr::Lit(Lit::u32(self.shape.stages as u32));
         let stage = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Rem, low, stages)));
@@ -45,7 +45,7 @@ impl TensorBlock<'_> {
         if self.rows != Rows::Packed {
             self.other_steps(l, [done, all], &fragments, out)?;
         }
-        // results take the place of the operands, and an output may be an input
+        // results replace the operands in shared memory, and an output may be an input
         out.push(Stmt::Barrier);
         Ok(())
     }
@@ -85,7 +85,7 @@ impl TensorBlock<'_> {
             match way {
                 Way::Copies(copies) => self.copy(l, copies, &next, &to, &mut further),
                 Way::Registers(pieces) => {
-                    // past the end the last step is loaded again, and nobody reads it
+                    // past the end the last step is loaded again, and nothing uses it
                     let last = count.clone().minus(Expr::int(1));
                     let step = bind(l, "next", next.clone().min(last), &mut body);
                     let place = if early[side] { &mut body } else { &mut behind };
@@ -109,8 +109,8 @@ impl TensorBlock<'_> {
         Ok(())
     }
 
-    /// Writes the loop over the other steps. The stage of the first one is that of no whole step that a thread may
-    /// still be multiplying.
+    /// Writes the loop over the other steps. The first of them uses a stage that belongs to no whole step which
+    /// another thread may still be multiplying.
     fn other_steps(
         &self,
         l: &mut Lower,

@@ -1,7 +1,7 @@
-//! How operands lie in shared memory. A stage of a side has the 64 bytes of inner indices of one step for
-//! its 64 or 128 rows or columns, in the direction in which the array has them: as many lines of 4 pieces of 16
-//! bytes, or as many lines as inner indices, of 8 to 32 pieces. The pieces of a line are permuted by the
-//! number of the line. What a warpgroup multiplies has 128 bytes of inner indices in a step, as lines of 8 pieces
+//! How operands lie in shared memory. A stage of a side has the 64 bytes of inner indices of one step for its 64 or
+//! 128 rows or columns, in the direction in which the array has them: either a line of 4 pieces of 16 bytes for each
+//! row or column, or a line of 8 to 32 pieces for each inner index. The pieces of a line are permuted by the number
+//! of the line. What a warpgroup multiplies has 128 bytes of inner indices in a step, as lines of 8 pieces
 //! (`Stmt::MultiplyStaged`); a stage of its columns lies behind that of its rows.
 
 use crate::kernel::{Expr, WARP};
@@ -9,13 +9,13 @@ use crate::plan::gpu::PIECES_OF_LINE;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
 
-/// Rows and columns of `MultiplyMatrices`.
+/// The number of rows and of columns of `MultiplyMatrices`.
 pub const ROWS: i64 = 16;
 pub const COLUMNS: i64 = 8;
-/// Words of a piece.
+/// The number of words of a piece.
 pub const PIECE_WORDS: i64 = 4;
 
-/// The number of lines of a chunk of columns that lie across the inner indices of a step, and of its columns.
+/// If lines lie across the inner index and warpgroups multiply: the number of columns of a chunk, and of its lines.
 const CHUNK: i64 = 64;
 
 /// The shape of a block tile.
@@ -25,16 +25,16 @@ pub struct Shape {
     pub warp_tile: [i64; 2],
     /// The number of warps down and across.
     pub warps: [i64; 2],
-    /// Pieces of inner indices of a step.
+    /// The number of pieces of inner indices of a step.
     pub depth: i64,
     /// The number of steps in shared memory.
     pub stages: i64,
-    /// The least number of resident blocks of a multiprocessor.
+    /// The minimum number of resident blocks of a multiprocessor.
     pub resident: u32,
 }
 
 impl Shape {
-    /// For products that keep a large device busy: most products for each byte from shared memory.
+    /// For products that keep a large device busy: this has the most products for each byte from shared memory.
     pub const LARGE: Shape = Shape { warp_tile: [64; 2], warps: [2; 2], depth: 4, stages: 3, resident: 2 };
     /// For smaller products.
     pub const SMALL: Shape = Shape { warp_tile: [32; 2], warps: [2; 2], depth: 4, stages: 4, resident: 3 };
@@ -42,7 +42,7 @@ impl Shape {
     pub const WARPGROUPS: Shape =
         Shape { warp_tile: [16, 256], warps: [8, 1], depth: 8, stages: 4, resident: 1 };
 
-    /// Whether warpgroups multiply, and not warps.
+    /// Whether warpgroups multiply, not single warps.
     pub fn is_by_warpgroups(self) -> bool {
         self.depth == 8
     }
@@ -72,7 +72,7 @@ impl Shape {
         self.stages * (self.side_words(0) + self.side_words(1))
     }
 
-    /// Returns the number of pieces of a stage of one side that a thread brings.
+    /// Returns the number of pieces of a stage of one side that a thread brings to shared memory.
     pub fn pieces(self, side: usize) -> i64 {
         self.side_words(side) / PIECE_WORDS / i64::from(self.threads())
     }
@@ -121,12 +121,12 @@ impl Staged {
         if self.along_k { self.shape.depth } else { self.shape.tile(self.side) / self.of_piece() }
     }
 
-    /// Returns what the number of a piece is combined with by exclusive or, for a line (i32).
+    /// Returns the number that is combined with the number of a piece by exclusive or, for a line (i32).
     pub fn permutation(self, line: Expr) -> Expr {
         match (self.along_k, self.ty.size()) {
             (true, _) => masked(shifted(line, 2), 4),
             (false, 2) => masked(line, 8),
-            // fragments of f32 are read by words, four lines at once
+            // fragments of f32 are read by words, from four lines at once
             (false, _) => masked(line, 4).times(int32(2)),
         }
     }

@@ -1,25 +1,24 @@
-//! Matrix products by tensor cores, where the author allows them (semantics 8): a matrix whose element
-//! (i, j) is a `panel_dot` of values at (i, k) and values at (k, j), of f16 or bf16, or of f32, which is
-//! rounded to tf32. Products are exact and are added in f32, in the order of the hardware.
+//! Matrix products by tensor cores, where the author allows them (semantics 8): a matrix whose element (i, j) is a
+//! `panel_dot` of values at (i, k) and values at (k, j). The values are f16 or bf16, or f32, which is rounded to
+//! tf32. Products are exact and are added in f32, in the order of the hardware.
 //!
-//! A block of four warps computes a block tile of 128 x 128 results, or of 64 x 64 of smaller products, each warp a
-//! quarter of it in registers, as tiles of 16 x 8 for `MultiplyMatrices`. A step of the K loop takes 64 bytes of inner
-//! indices. The operands of some steps lie in shared memory: one is multiplied while the others are being copied from
-//! global memory, without registers. Shared memory is permuted by pieces of 16 bytes, so that neither copies nor loads of
-//! matrices have bank conflicts ([`layout`]). An operand in any direction is copied as it lies; the direction
-//! changes the loads of fragments only ([`fragments`]).
+//! A block of four warps computes a block tile of 128 x 128 results, or of 64 x 64 for smaller products. Each warp
+//! has a quarter of it in registers, as tiles of 16 x 8 for `MultiplyMatrices`. A step of the K loop takes 64 bytes
+//! of inner indices. The operands of some steps lie in shared memory: one step is multiplied while the others are
+//! being copied from global memory, without registers. Shared memory is permuted by pieces of 16 bytes, so that
+//! neither copies nor loads of matrices have bank conflicts ([`layout`]). An operand is copied in the direction in
+//! which it lies; the direction changes only the loads of fragments ([`fragments`]).
 //!
-//! Operands that are computed take registers on their way to shared memory ([`pieces`]). Those of any strides do so
-//! element by element; so do partial steps, with zeros in the place of what is out of bounds ([`staging`]). Those of
-//! large products are copied to aligned rows first, by a launch of their own ([`packed`]).
-//! On devices of sm_90 two warpgroups compute a block tile of 128 x 256 results from operands in shared memory, without
-//! fragments, in steps of 128 bytes ([`warpgroups`]).
-//! Results go through shared memory as well, so that what follows from them is computed and stored for
-//! eight neighbours at a time ([`epilogue`]).
+//! Operands that are computed pass through registers on their way to shared memory ([`pieces`]). Operands of any
+//! strides do so element by element; so do those of partial steps, with zeros in place of what is out of bounds
+//! ([`staging`]). Operands of large products are first copied to aligned rows, by a launch of their own ([`packed`]).
+//! On devices of sm_90 two warpgroups compute a block tile of 128 x 256 results from operands in shared memory,
+//! without fragments, in steps of 128 bytes ([`warpgroups`]). Results go through shared memory as well, so that what
+//! follows from them is computed and stored for eight neighbours at a time ([`epilogue`]).
 //!
 //! Blocks go through the matrix by groups of 8 block rows, so that those that run together share operands in the
-//! second cache; in a batch, through one plane after another. Chosen for products that fill a device; small and
-//! skinny ones are left to `product/`.
+//! second-level cache; in a batch, they go through one plane after another. Chosen for products that fill a device;
+//! small and skinny ones are left to `product/`.
 
 mod copies;
 mod epilogue;
@@ -49,10 +48,10 @@ use params::Rows;
 pub use params::TensorProductParams;
 pub use variants::variants;
 
-/// The number of block rows that blocks take before they go on to the next block column.
+/// The number of block rows that blocks go through before they go on to the next block column.
 const GROUP: i64 = 8;
 
-/// What the code of a block needs.
+/// What the functions that write a block's code share.
 struct TensorBlock<'a> {
     p: &'a Product,
     shape: Shape,
@@ -63,7 +62,7 @@ struct TensorBlock<'a> {
     /// The operands: their values in the element's type, and how they lie in shared memory.
     values: [NodeId; 2],
     sides: [Staged; 2],
-    /// Shared memory: the steps of the rows, then those of the columns; at the end the results.
+    /// Shared memory: the stages of the rows, then those of the columns; at the end the results.
     words: Mem,
     /// In a batch, the variable of the plane and the block's plane.
     plane: Option<(NodeId, Expr)>,
@@ -76,7 +75,7 @@ struct TensorBlock<'a> {
     /// The thread's number in its warp, and the first row and column of the warp in the block tile.
     lane: Expr,
     warp_origin: [Expr; 2],
-    /// The sums: by tiles of 16 rows, by tiles of 8 columns, four each.
+    /// The sums, four for each tile of 16 rows by 8 columns: row tile by row tile.
     sums: Vec<Reg>,
 }
 
@@ -167,7 +166,7 @@ fn packs(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Res
 }
 
 impl TensorBlock<'_> {
-    /// Returns what is known of the block's indices: its plane, in a batch.
+    /// Returns the values that are known of the block's indices: its plane, in a batch.
     fn known(&self) -> Vec<(NodeId, Expr)> {
         self.plane.iter().cloned().collect()
     }

@@ -1,7 +1,7 @@
-//! Operands that a launch before the product's copies to scratch, whatever their strides: there they lie in whole
-//! pieces of 16 bytes, with zeros past the ends of rows, of columns and of inner indices. So each element is read,
-//! computed and, of f32, rounded once, and the product's blocks copy pieces without registers. Lines begin at 128
-//! bytes: where pieces of 64 bytes begin inside of sectors, blocks read half as much again.
+//! Operands, of any strides, that a launch before the product's copies to scratch. There they lie in whole pieces of
+//! 16 bytes, with zeros past the ends of rows, of columns and of inner indices. So each element is read, computed
+//! and, if it is an f32, rounded once, and the product's blocks copy pieces without registers. Lines are aligned to
+//! 128 bytes: if pieces of 64 bytes began inside of sectors, blocks would read 1.5 times as much.
 //!
 //! ```text
 //! scratch: planes of the rows' side, planes of the columns' side
@@ -19,7 +19,7 @@ use crate::schedule::element::lower::{Lower, bind};
 
 /// Threads of a block that packs.
 const THREADS: u32 = 256;
-/// Blocks of a multiprocessor that leave a thread 64 registers.
+/// The number of blocks of a multiprocessor that leaves a thread 64 registers.
 const RESIDENT: u32 = 4;
 
 fn word_as_f32(word: Expr) -> Expr {
@@ -27,7 +27,7 @@ fn word_as_f32(word: Expr) -> Expr {
 }
 
 impl TensorBlock<'_> {
-    /// Returns the number of lines of a plane of a side in scratch, and of the elements of each.
+    /// Returns the number of lines of a side's plane in scratch, and the number of elements of each.
     fn lines(&self, l: &mut Lower, side: usize, out: &mut Vec<Stmt>) -> [Expr; 2] {
         let s = self.sides[side];
         let (own, k) = (s.in_lines(&self.extents[side]), s.in_lines(&self.length));
@@ -71,7 +71,7 @@ impl TensorBlock<'_> {
 }
 
 impl TensorBlock<'_> {
-    /// Writes the code of the launch that packs the operands, a piece a thread.
+    /// Writes the code of the launch that packs the operands: each thread packs a piece.
     pub fn pack_operands(&mut self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, RESIDENT);
         let number = Expr::Place(Gpu::Block).times(int32(THREADS as i32)).plus(thread());
@@ -148,7 +148,7 @@ pub fn rounded(l: &mut Lower, word: Expr, out: &mut Vec<Stmt>) -> Expr {
     Expr::Reg(r)
 }
 
-/// Returns the line and the piece that a thread packs where lines of scratch are not along those of the array: the
+/// Returns the line and the piece that a thread packs where lines of scratch are not along those of the array. The
 /// threads of a warp take two pieces of 16 neighbouring lines, so that they read and write whole sectors.
 fn transposed(l: &mut Lower, at: &Expr, of_line: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
     let lane = |n: i64| masked(at.clone(), n);

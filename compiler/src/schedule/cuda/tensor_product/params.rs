@@ -1,4 +1,4 @@
-//! The parameters of one variant.
+//! The parameters of one variant of a product by tensor cores.
 
 use super::find::Operands;
 use super::layout::{Shape, Staged};
@@ -9,12 +9,12 @@ use crate::schedule::facts::products::Product;
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
-/// What is known of the rows of arrays.
+/// What a variant may assume about the rows of arrays.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
     /// Vector accesses of all of them are aligned.
     Aligned,
-    /// Those of the operands are, but not those of results and of what is read with them.
+    /// Vector accesses of the operands are aligned, but not those of results and of what is read with them.
     AlignedOperands,
     /// They may have any strides; the operands lie in scratch, where the launch before has packed them.
     Packed,
@@ -33,8 +33,8 @@ pub struct TensorProductParams {
 }
 
 impl TensorProductParams {
-    /// Returns how the operands lie in shared memory: as in their arrays, but what warpgroups multiply and the arrays
-    /// have across the inner index is packed along it, if it must lie so.
+    /// Returns how the operands lie in shared memory: in the direction of their arrays. If warpgroups need an operand
+    /// along the inner index and its array has it across, packing turns it.
     pub(super) fn sides(&self) -> [Staged; 2] {
         let (ty, shape) = (self.operands.ty, self.shape);
         [0, 1].map(|side| {
@@ -43,7 +43,7 @@ impl TensorProductParams {
         })
     }
 
-    /// Returns the number of planes, which is 1 of a single product.
+    /// Returns the number of planes; a single product has 1.
     pub(super) fn planes(&self, l: &mut Lower, fused: &FusedGroup) -> Expr {
         match self.product.plane {
             Some(_) => l.launch.host(fused.domain[0]),

@@ -1,6 +1,6 @@
-//! The pieces of 16 bytes of a stage that a thread brings to shared memory, and the ways by which it does in whole steps:
-//! copies, or registers. A value on its way through registers is loaded before the products of another step and
-//! stored after them.
+//! The pieces of 16 bytes of a stage that a thread brings to shared memory in whole steps, and the two ways to do so:
+//! by copies, or through registers. A value that goes through registers is loaded before the products of another
+//! step, and stored after them.
 
 use super::TensorBlock;
 use super::copies::Copies;
@@ -15,20 +15,20 @@ use crate::schedule::cuda::product::load_vectors;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::loop_nests::Env;
 
-/// The maximum number of operations of an operand whose code is repeated for each of a thread's elements.
+/// The maximum number of operations of an operand whose code is written once for each of a thread's elements.
 const MAX_OPERATIONS: usize = 24;
 
-/// The maximum number of registers of values that are on their way while another step is multiplied, next to
-/// the sums and the fragments.
+/// The maximum number of registers for values that are loaded while another step is multiplied, besides the sums and
+/// the fragments.
 const MAX_ON_THE_WAY: i64 = 64;
 
-/// How whole steps of a side come to shared memory.
+/// How whole steps of a side are brought to shared memory.
 pub enum Way {
     Copies(Copies),
     Registers(Vec<Piece>),
 }
 
-/// The elements of a piece that are on their way: known values, and for each element its indices.
+/// The elements of a piece after their loads: known values, and for each element its indices.
 pub struct Loaded {
     vars: Vec<(NodeId, Expr)>,
     envs: Vec<Env>,
@@ -69,13 +69,13 @@ impl TensorBlock<'_> {
         Ok(copies.map_or(Way::Registers(pieces), Way::Copies))
     }
 
-    /// Whether each element of a piece is clamped, and not the piece. Out of bounds are the last rows or columns
-    /// once more, whose results nobody stores.
+    /// Whether the index of each element of a piece is clamped, rather than that of the whole piece. In place of what
+    /// is out of bounds, the last rows or columns are loaded once more; nobody stores the results of these.
     fn clamps_each(&self, side: usize) -> bool {
         self.rows == Rows::Strided && !self.sides[side].along_k
     }
 
-    /// Returns when no piece has inner indices on both sides of the end.
+    /// Returns the condition that the inner indices end between pieces, not inside of one.
     pub fn ends_behind_a_piece(&self) -> Expr {
         if self.rows == Rows::Packed || self.sides.iter().all(|s| !s.along_k) {
             return Expr::Lit(Lit::bool(true));
@@ -84,7 +84,8 @@ impl TensorBlock<'_> {
         Expr::binary(BinaryOp::Eq, rest, Expr::int(0))
     }
 
-    /// Returns when all pieces are within the matrix or outside of it; `None` if they always are.
+    /// Returns the condition that each piece is entirely inside of the matrix or outside of it; `None` if that always
+    /// holds.
     pub fn has_whole_pieces(&self) -> Option<Expr> {
         let sides = self.sides.iter().zip(&self.extents).filter(|(s, _)| !s.along_k && !self.strided);
         let whole = sides.map(|(s, n)| {
@@ -94,7 +95,7 @@ impl TensorBlock<'_> {
         whole.reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
     }
 
-    /// Returns for each side whether the registers of a thread hold what is on its way while another step is
+    /// Returns for each side whether a thread has registers for the values that are loaded while another step is
     /// multiplied.
     pub fn fit_on_the_way(&self, l: &Lower, ways: &[Way; 2]) -> [bool; 2] {
         let g = &l.launch.g;
@@ -150,7 +151,7 @@ impl TensorBlock<'_> {
         Ok(all)
     }
 
-    /// Computes the elements of pieces, and stores them to the stage that begins at that word (i32).
+    /// Computes the elements of pieces, and stores them to the stage that begins at this word (i32).
     pub fn store_pieces(
         &self,
         l: &mut Lower,
@@ -169,7 +170,7 @@ impl TensorBlock<'_> {
         Ok(())
     }
 
-    /// Makes variables for the indices of a piece's first element. Returns their values, and for each
+    /// Makes variables for the indices of a piece's first element. Returns them with their values, and for each
     /// element the environment of its indices.
     pub fn elements(
         &self,
@@ -229,7 +230,7 @@ impl TensorBlock<'_> {
     }
 }
 
-/// Returns the word of one or two elements.
+/// Returns the word that consists of one or two elements.
 pub fn word(l: &mut Lower, elements: &[Expr], out: &mut Vec<Stmt>) -> Expr {
     if let [one] = elements {
         return Expr::Unary(UnaryOp::ToBits, Box::new(one.clone()));

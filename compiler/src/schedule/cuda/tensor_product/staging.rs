@@ -1,4 +1,4 @@
-//! Operands on their way to shared memory one by one, wherever they lie, with zeros out of bounds.
+//! Operands of any layout, which are brought to shared memory one element at a time, with zeros out of bounds.
 
 use super::TensorBlock;
 use super::pieces::word;
@@ -11,7 +11,7 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::loop_nests::Env;
 
 impl TensorBlock<'_> {
-    /// Stores the thread's pieces of a step (i64) to the stage that begins at that word (i32).
+    /// Stores the thread's pieces of a step (i64) to the stage that begins at this word (i32).
     pub fn stage(
         &self,
         l: &mut Lower,
@@ -50,7 +50,7 @@ impl TensorBlock<'_> {
         let [own, k] = [(own.clone(), &self.extents[side]), (k.clone(), &self.length)];
         let ((at, end), (other, other_end)) = if s.along_k { (k, own) } else { (own, k) };
         let below = |a: Expr, b: &Expr| Expr::binary(BinaryOp::Lt, a, b.clone());
-        // all elements at once, or those that are inside
+        // all elements are computed at once if all are in bounds; otherwise only those that are
         let mut whole = Vec::new();
         let mut known = vars.clone();
         if !self.strided {

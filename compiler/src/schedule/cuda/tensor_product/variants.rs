@@ -1,4 +1,4 @@
-//! The variants, and the shapes for which they are the fastest.
+//! The variants of a product by tensor cores, and the shapes for which they are the fastest.
 
 use super::copies::plain;
 use super::find::{Operands, find};
@@ -14,22 +14,23 @@ use crate::schedule::facts::products::Product;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The minimum number of large block tiles: with fewer, some multiprocessors of a large device would have no
-/// work.
+/// The minimum number of large block tiles: with fewer, some multiprocessors of a large device would have no work.
 const LARGE_MIN_BLOCKS: u32 = 96;
-/// The minimum number of any block tiles: so many have more throughput than all multiprocessors have without
+/// The minimum number of block tiles of any size: so many have more throughput than all multiprocessors have without
 /// tensor cores.
 const MIN_BLOCKS: u32 = 32;
-/// The minimum number of rows and of columns of a product. Tiles that stand over the product's edge are filled with zeros, so that
-/// a narrow product wastes most of a large tile: those whose rows are aligned ask for more of them, because small tiles can take over.
+/// The minimum number of rows and of columns of a product. Tiles that reach beyond the product's edge are filled with
+/// zeros, so that a narrow product wastes most of a large tile. If rows are aligned, the minimum for large tiles is
+/// higher, because small tiles can take over.
 const MIN_SIDE: u32 = 8;
 const LARGE_MIN_SIDE: u32 = 96;
-/// The least extents for which operands are packed by a launch of their own: their elements are used often, and the
-/// block tiles are not few.
+/// The minimum extents for which a launch of its own packs the operands: their elements are used often, and there are
+/// many block tiles.
 const PACKED_MIN_SIDE: u32 = 704;
 const PACKED_MIN_LENGTH: u32 = 256;
 
-/// The least share of a device, of 100, that block tiles of warpgroups keep busy to be faster than smaller ones of warps.
+/// The minimum share of a device, in percent, that block tiles of warpgroups keep busy to be faster than smaller ones
+/// of warps.
 const WARPGROUPS_MIN_BUSY: u32 = 55;
 /// The halves of 128 bytes. Of lines that begin at other places, pieces of 64 bytes lie in three sectors of the second
 /// cache in place of two, so that packing takes less time than copies of such pieces do (bench/NOTES.md).

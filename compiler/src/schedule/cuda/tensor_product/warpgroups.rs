@@ -1,12 +1,12 @@
-//! The K loop of warpgroups, whose products begin and are waited for like copies (Hopper's `wgmma`). While a step is
-//! multiplied, the one before may still be, and those behind are being copied: a step takes the place of the one before
-//! the last one, for which all warpgroups have waited at a barrier.
+//! The K loop of warpgroups, whose products are asynchronous like copies (Hopper's `wgmma`). While a step is
+//! multiplied, the products of the step before may still be running, and later steps are being copied. A step is
+//! copied to the stage of the step before the last one, whose products all warpgroups have waited for at a barrier.
 //!
 //! ```text
 //! wait for the copies of the step, and for the products of the step before the last one
 //! barrier
 //! begin the products of the step
-//! begin the copies of the step that is so many stages ahead, but two
+//! begin the copies of a later step: as many steps ahead as there are stages, less two
 //! ```
 
 use super::TensorBlock;
@@ -18,12 +18,12 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, shifted, thread};
 use crate::schedule::element::lower::{Lower, bind};
 
-/// The rows of a warpgroup.
+/// The number of rows of a warpgroup.
 const ROWS: i64 = 64;
 
 impl TensorBlock<'_> {
-    /// Adds all products to the sums. Inner indices end behind a piece, and copies fill the rest of the last step with
-    /// zeros.
+    /// Adds all products to the sums. The inner indices end between pieces, and copies fill the rest of the last step
+    /// with zeros.
     pub fn warpgroup_loop(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let Some([Way::Copies(rows), Way::Copies(columns)]) = self.ways(l, out)? else {
             return Err(Error::bug("E0499", "warpgroups multiply what is copied"));
@@ -61,7 +61,7 @@ impl TensorBlock<'_> {
         let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(ahead)), &mut body);
         body.extend(copies(l, &next));
         out.push(Stmt::Seq(step, Expr::int(0), steps, body));
-        // results take the place of the operands, and an output may be an input
+        // results replace the operands in shared memory, and an output may be an input
         out.extend([Stmt::MultiplyWait(0), Stmt::Barrier]);
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Tiles whose elements are accessed one by one: those at the last rows and columns, and all tiles of
-//! arrays that may have any alignment. Loads and stores are coalesced here as well.
+//! Tiles whose elements are accessed one by one: those at the last rows and columns, and all tiles of arrays that may
+//! have any alignment. Loads and stores are coalesced here as well.
 
 use super::Block;
 use super::geometry::padded_pitch;
@@ -89,7 +89,7 @@ impl Block<'_> {
         let (line, distance) = self.first_row(l, t, out)?;
         let line = line.plus(plus(self.origin[0].clone(), first[1]));
         let line = bind(l, "first", line, out);
-        // the rows and columns of the tile that are in the array
+        // the numbers of rows and columns of the tile that are in the array
         let mut limits = Vec::new();
         let column_axis = t.of.axes.iter().position(|a| *a == AxisIndex::Column).unwrap_or(0);
         let axes = [(column_axis, 1, first[0], rows), (t.of.axes.len() - 1, 0, first[1], columns)];
@@ -132,7 +132,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Loads what the element `by` rows below the first is known to read, if it is inside.
+    /// Loads the known reads of the element `by` rows below the first one, if it is inside.
     fn load_element(
         &self,
         l: &mut Lower,

@@ -1,6 +1,6 @@
-//! The geometry of a tile, in numbers: which elements of the output a thread has, and where the
-//! elements of a transposed array lie in shared memory, so that few accesses of a warp meet in one
-//! bank. A test counts these conflicts.
+//! The geometry of a tile, in numbers: which elements of the output a thread has, and where the elements of a
+//! transposed array lie in shared memory, so that few accesses of a warp meet in one bank. A test counts these
+//! conflicts.
 //!
 //! A full tile is stored in chunks of 16 bytes. A chunk's number is combined with the number of the
 //! group of rows by `xor`, because the lanes of a warp read rows that are a group apart:
@@ -41,12 +41,12 @@ impl Partition {
         Partition { side, group, lanes_across, warps_across: side / group / lanes_across }
     }
 
-    /// Returns the rows that a warp computes at once.
+    /// Returns the number of rows that a warp computes at once.
     pub fn lanes_down(self) -> i64 {
         i64::from(WARP) / self.lanes_across
     }
 
-    /// Returns the rows that the block computes at once. A thread's groups are as far apart.
+    /// Returns the number of rows that the block computes at once. A thread's groups are as far apart.
     pub fn rows_at_once(self) -> i64 {
         self.lanes_down() * i64::from(THREADS / WARP) / self.warps_across
     }
@@ -68,8 +68,8 @@ pub struct Swizzle {
     pub pitch: i64,
     /// The rows of a group.
     pub group: i64,
-    /// What the number of a group of rows is multiplied by, and a mask of the product. The result is
-    /// combined with the columns of these rows by `xor`; it moves chunks only.
+    /// A factor for the number of a group of rows, and a mask of the product. The result is combined with the columns
+    /// of these rows by `xor`; it moves whole chunks only.
     pub step: i64,
     pub mask: i64,
 }
@@ -80,8 +80,8 @@ impl Swizzle {
         let width = CHUNK / size;
         let among = CHUNKS_AT_ONCE.min(chunks.unsigned_abs().next_power_of_two() as i64);
         let pitch = (chunks + among - 1) / among * among * width;
-        // the lanes that shared memory serves at once read several columns of the tile, which may be
-        // several chunks
+        // the lanes that shared memory serves at once read several columns of the tile, which may lie in several
+        // chunks
         let lanes = i64::from(WARP) * 4 / size.max(4);
         let factor = (lanes / partition.lanes_across * size / CHUNK).max(1);
         let (step, mask) = (factor * width, (among - 1) * width);

@@ -16,8 +16,8 @@ use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The maximum number of elements of arrays at the own indices that a thread loads before the
-/// barrier, so that they arrive while it waits.
+/// The maximum number of elements that a thread loads before the barrier from arrays that are read at the element's
+/// own indices, so that they arrive while it waits.
 const MAX_EARLY: i64 = 32;
 
 /// Where the groups of a thread lie in the block's tile (i32).
@@ -125,7 +125,7 @@ impl Block<'_> {
         g * self.params.partition.rows_at_once()
     }
 
-    /// Loads what is read at the own indices of a group's elements.
+    /// Loads what a group's elements read at their own indices.
     fn load_own(&self, l: &mut Lower, groups: &Groups, g: i64, out: &mut Vec<Stmt>) {
         for x in self.own_arrays(l) {
             let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
@@ -154,7 +154,7 @@ impl Block<'_> {
                 let mut place = None;
                 for k in 0..partition.group {
                     let row = k + read[0] - down;
-                    // rows of one group are swizzled alike
+                    // all rows of one group have the same swizzle
                     let of_group = row / s.group;
                     let first = match &place {
                         Some((known, e)) if *known == of_group => Expr::clone(e),
@@ -204,7 +204,7 @@ impl Block<'_> {
 fn chunk(l: &mut Lower, s: Swizzle, round: i64, out: &mut Vec<Stmt>) -> (Expr, Expr) {
     let threads = i64::from(THREADS);
     let (row, chunk) = if s.chunks.count_ones() == 1 {
-        // chunks divide the threads: each thread has the same chunk of several rows
+        // the number of chunks of a row divides that of threads: each thread has the same chunk of several rows
         let row = offset(shifted(thread(), s.chunks), round * threads / s.chunks);
         (bind(l, "row", row, out), masked(thread(), s.chunks))
     } else {
@@ -220,7 +220,7 @@ fn xor(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Xor, a, b)
 }
 
-/// Returns what the columns of a group of rows are combined with.
+/// Returns the number that is combined with the columns of a group of rows.
 fn swizzled(s: Swizzle, group: Expr) -> Expr {
     Expr::binary(BinaryOp::And, group.times(int32(s.step as i32)), int32(s.mask as i32))
 }

@@ -12,9 +12,9 @@
 //! a group of v neighbours of a row: tile[j][i], tile[j + 1][i], ..  ->  y[i][j .. j + v], 16 bytes
 //! ```
 //!
-//! Blocks at the last rows and columns access elements one by one, through the same tile
-//! (`edge.rs`). So do all blocks of a second variant, which takes arrays of any alignment. Extents
-//! of less than half a tile are left to maps.
+//! Blocks at the last rows and columns access elements one by one, through the same tile (`edge.rs`). So do all
+//! blocks of a second variant, which takes arrays of any alignment. If an extent is less than half a tile, the map
+//! strategy computes the group.
 
 mod edge;
 mod geometry;
@@ -60,7 +60,7 @@ pub fn main(
 ) -> Result<Vec<Stmt>> {
     let (side, axes) = (params.partition.side, fused.domain.len());
     let mut out = Vec::new();
-    // of the position, only what the block's threads share is used
+    // of this position, only the part that all threads of a block share is used
     let tiling = PlaneTiling {
         thread_rows: 1,
         v: 1,
@@ -143,8 +143,7 @@ impl Block<'_> {
         Ok((bind(l, "line", sum.unwrap_or(Expr::int(0)), out), distance))
     }
 
-    /// Returns the indices of the element that is so many rows and columns from the element at the
-    /// variables.
+    /// Returns the indices of the element that is `by` rows and columns from the element at the variables.
     fn index(&self, l: &mut Lower, by: [i64; 2]) -> Vec<NodeId> {
         let mut index = self.params.index.clone();
         let first = index.len() - 2;
@@ -155,7 +154,7 @@ impl Block<'_> {
         index
     }
 
-    /// Records that what the element at `index` reads by a tile's read is in a register.
+    /// Notes which register holds the value that the element at `index` reads through a tile.
     fn note_read(&self, l: &mut Lower, t: &Tile, read: [i64; 2], index: &[NodeId], e: Expr) {
         let [.., row, column] = *index else { return };
         let mut at = Vec::new();
@@ -172,7 +171,7 @@ impl Block<'_> {
         l.note_loaded(t.of.array, &at, last, e);
     }
 
-    /// Records that an element which is read at the element's own indices is in a register.
+    /// Notes which register holds an element that is read at the element's own indices.
     fn note_own(&self, l: &mut Lower, array: NodeId, index: &[NodeId], e: Expr) {
         if let Some((last, outer)) = index.split_last() {
             l.note_loaded(array, outer, *last, e);

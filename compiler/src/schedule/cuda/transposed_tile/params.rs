@@ -1,4 +1,4 @@
-//! Chooses the tiles, and says for which maps there are none.
+//! Chooses the tiles, and says which maps have none.
 
 use super::geometry::{CHUNK, Partition, Swizzle, padded_pitch};
 use crate::core::NodeId;
@@ -16,15 +16,14 @@ use crate::schedule::groups::{FusedGroup, is_store};
 
 /// The sides of tiles, from the greatest.
 const SIDES: [i64; 4] = [256, 128, 64, 32];
-/// The bytes of a row of a large tile: two lines of the cache. A copy by tiles of 128 x 128 bytes that swaps
-/// nothing takes 0.199 ms on an H100 where a copy in order takes 0.181, by tiles of 256 x 256 bytes 0.189.
+/// The bytes of a row of a large tile: two cache lines. On an H100, a copy by tiles of 128 x 128 bytes that swaps
+/// nothing takes 0.199 ms, by tiles of 256 x 256 bytes 0.189, and a copy in order 0.181.
 const LARGE_ROW: i64 = 256;
-/// The maximum number of operations of an element. With more of them, computing takes longer than
-/// reading element by element. It is by counting, not measured: of bytes, such reads take the time
-/// of about a hundred operations.
+/// The maximum number of operations of an element. With more of them, computing takes longer than reading element by
+/// element. The number is computed, not measured: for bytes, such reads take the time of about a hundred operations.
 const MAX_COST: u32 = 256;
-/// The elements of a group that loads of wider arrays at the own index do not reduce: they take
-/// several accesses then, so that the stores of narrow results are not narrower still.
+/// The minimum number of elements of a group, even if loads of wider arrays at the own index would take fewer: such
+/// loads take several accesses instead, so that the stores of narrow results do not become narrower.
 const MIN_GROUP: i64 = 4;
 
 /// The tile of one array: what a block's elements read of it.
@@ -44,8 +43,7 @@ impl Tile {
         (of.clone().min().unwrap_or(0), of.max().unwrap_or(0))
     }
 
-    /// Returns the constants of the tile's first element, and its rows and columns, as far as reads
-    /// need them.
+    /// Returns the constants of the tile's first element, and the numbers of its rows and columns that reads need.
     pub fn needed(&self, side: i64) -> ([i64; 2], [i64; 2]) {
         let reaches = [0, 1].map(|which| self.reach(which));
         (reaches.map(|r| r.0), reaches.map(|r| side + r.1 - r.0))
@@ -66,7 +64,7 @@ impl Tile {
 /// The parameters of a transposed tile.
 #[derive(Clone)]
 pub struct TransposedTileParams {
-    /// The variables of an element's indices in the tiles' indices.
+    /// The variables that stand for an element's indices in the indices of the tiles.
     pub index: Vec<NodeId>,
     pub tiles: Vec<Tile>,
     pub partition: Partition,
@@ -76,8 +74,8 @@ pub struct TransposedTileParams {
 }
 
 impl TransposedTileParams {
-    /// Returns the parameters for aligned arrays, if the strategy serves the group. Large tiles are for
-    /// matrices that have one for each place on the device.
+    /// Returns the parameters for aligned arrays, if the strategy serves the group. Matrices have large tiles if
+    /// there are enough of them for all the places of the device.
     pub fn of(
         l: &mut LaunchContext,
         fused: &FusedGroup,
@@ -85,7 +83,7 @@ impl TransposedTileParams {
         is_large: bool,
     ) -> Option<TransposedTileParams> {
         let stores_only = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
-        // an error record names its element, and is left by the code of one element
+        // an error record names its element, so the code of a single element must leave it
         let is_simple = stores_only && !l.facts.nested && !l.facts.may_record && inner.is_whole(fused);
         if fused.domain.len() < 2 || !is_simple || l.facts.cost > MAX_COST {
             return None;
@@ -122,8 +120,8 @@ impl TransposedTileParams {
         (!params.tiles.is_empty() && params.profit(l, fused).is_some()).then_some(params)
     }
 
-    /// Returns for which extents a block has enough elements, as far as it is not known here; `None`
-    /// if it never has.
+    /// Returns for which extents a block has enough elements, where constants do not decide it; `None` if it never
+    /// has.
     pub fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Option<Profit> {
         let least = (self.partition.side / 2) as u32;
         let last = fused.domain.len() - 2;
@@ -158,7 +156,7 @@ impl TransposedTileParams {
     }
 }
 
-/// Returns the tile of what these reads need for a block's elements.
+/// Returns the tile that these reads need for a block's elements.
 fn tile(l: &LaunchContext, of: &TransposedReads, partition: Partition) -> Tile {
     let size = l.g.ty(of.array).elem.size() as i64;
     let swizzle = |chunks| Swizzle::new(partition, size, chunks);

@@ -9,11 +9,11 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
-/// The least number of large tiles, of which a multiprocessor holds up to seven: fewer would leave it idle.
+/// The minimum number of large tiles. A multiprocessor holds up to seven, and would be idle if there were fewer.
 const MIN_LARGE: u32 = 1024;
 
-/// Returns the variants of a map with transposed reads: for aligned arrays, by large tiles or small ones, also
-/// of so many elements that indices have 64 bits, and for any alignment.
+/// Returns the variants of a map with transposed reads: for aligned arrays, with large tiles and small ones, and with
+/// 64-bit indices for very many elements; and for any alignment.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,

@@ -53,7 +53,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Loads an element of a short row together with its neighbours, by one vector access. All of them are in bounds,
-    /// for the row has as many elements as the variant is for.
+    /// because a guard of the variant says how many elements the row has.
     fn read_of_row(&mut self, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Option<Expr>> {
         let (Some(row), false) = (self.scope.short_row, self.k.strided) else { return Ok(None) };
         let Some((last, outer)) = index.split_last().filter(|(_, outer)| !outer.is_empty()) else {
@@ -183,8 +183,8 @@ impl Lower<'_, '_, '_> {
         sum.unwrap_or(Expr::int(0))
     }
 
-    /// Returns the number, in row-major order, of the element that is read, if the array may be
-    /// taken as flat and the indices are made of that number.
+    /// Returns the number, in row-major order, of the element that is read, if the array may be taken as flat and the
+    /// indices are the parts of that number.
     pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if self.k.strided { None } else { self.launch.number(x, index) }
     }
@@ -225,8 +225,8 @@ impl Lower<'_, '_, '_> {
         Ok(e)
     }
 
-    /// Loads an element by one index, once. The constant part of the index stays a separate
-    /// operand, which becomes an offset in the address.
+    /// Loads an element at one index, once. The constant part of the index stays a separate operand, which becomes an
+    /// offset in the address.
     fn load_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
         let form = Linear::of(&self.launch.g, i);
         let key = (x, vec![form.node(&mut self.launch.g)]);
@@ -266,8 +266,8 @@ impl LaunchContext<'_, '_> {
         Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
     }
 
-    /// Returns the number, in row-major order, of the element at these indices, if the last ones, or
-    /// all, are made of one number: `x[i][k / n][k % n]` is element `i * (m * n) + k`.
+    /// Returns the number, in row-major order, of the element at these indices, if the last ones, or all, are the
+    /// parts of one number: `x[i][k / n][k % n]` is element `i * (m * n) + k`.
     pub fn number(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if index.len() < 2 {
             return None;

@@ -25,16 +25,16 @@ pub struct KernelBuilder {
     pub target: Target,
     /// Whether the variant takes arrays with any strides, and not only contiguous ones.
     pub strided: bool,
-    /// Whether the code that is being generated runs once, so that nothing is moved out of a loop.
+    /// Whether the code that is being generated runs only once, so that nothing need be moved out of loops.
     pub once: bool,
-    /// Whether neighbouring elements go through their loops in lockstep (`kernel/lockstep`): a nested reduction whose
-    /// order is free is one loop.
+    /// Whether neighbouring elements go through their loops in lockstep (`kernel/lockstep`). Then a nested reduction
+    /// whose order is free is one loop.
     pub in_lockstep: bool,
     /// Statements before the loop over elements.
     pub prologue: Vec<Stmt>,
     /// The values that are computed in the prologue.
     pub(super) invariant: HashMap<NodeId, Expr>,
-    /// Arrays of more than one dimension whose elements the code counts through, so that they must
+    /// Arrays of more than one dimension whose elements the code numbers across the ends of rows, so that they must
     /// have no gaps between their rows.
     pub dense: IndexSet<u32>,
     /// Arrays that the code accesses by vectors of neighbouring elements.

@@ -34,12 +34,12 @@ pub struct LaunchContext<'s, 'a> {
     record_memo: HashMap<NodeId, bool>,
     /// The interiors of groups, by the nodes of their items and their extents.
     interiors: HashMap<(Vec<NodeId>, Vec<NodeId>, bool), Interior>,
-    /// What is known of unlikely selects.
+    /// What the arms of unlikely selects need.
     pub(in crate::schedule) unlikely_arms: HashMap<NodeId, Arm>,
     domain: Vec<NodeId>,
 }
 
-/// What the unlikely arm of a select takes and the likely one does not.
+/// What the unlikely arm of a select needs and the likely one does not.
 #[derive(Default)]
 pub(in crate::schedule) struct Arm {
     /// Whether it takes many operations.
@@ -53,7 +53,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
     /// have loops.
     pub fn new(scheduler: &'s mut Scheduler<'a>, fused: &FusedGroup) -> Self {
         let nested = fused.items.iter().any(|it| groups::is_nested(&scheduler.f.graph, it));
-        // the nodes that are opened for an element, and for its analysis, are the launch's own
+        // nodes that are made by opening lambdas for an element, or for its analysis, belong to this launch alone
         let g = Graph::over(&scheduler.graph);
         let guarded = scheduler.guarded;
         LaunchContext {
@@ -172,15 +172,15 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         *self.record_memo.entry(n).or_insert_with(asked)
     }
 
-    /// Returns the interior of a fused group, which its facts and its variants ask for.
+    /// Returns the interior of a fused group. Both its facts and its variants ask for it.
     pub fn interior(&mut self, fused: &FusedGroup) -> Interior {
         let items = fused.items.iter().map(|it| it.node).collect();
         let (g, key) = (&mut self.g, (items, fused.domain.clone(), fused.sequential));
         self.interiors.entry(key).or_insert_with(|| Interior::of(g, fused)).clone()
     }
 
-    /// Returns what the interior of a group's elements `roots` at `index` is. Strategies of both targets ask for it
-    /// at the same indices.
+    /// Returns the interior of a group's elements `roots` at `index`. The strategies of both targets ask for it at
+    /// the same indices.
     pub fn decided(&mut self, fused: &FusedGroup, index: &[NodeId], roots: &[NodeId]) -> Rc<Decided> {
         let known = self.interior(fused).decided.filter(|of| of.is_of(index, roots));
         known.unwrap_or_else(|| Rc::new(decide(&mut self.g, index, &fused.domain, roots)))
@@ -201,10 +201,10 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         &mut self.scheduler.size
     }
 
-    /// Returns `roots` with the indices of all proven reads (`elem`) in linear normal form, so that
-    /// equal reads of neighbouring elements are one node.
+    /// Returns `roots` with the indices of all proven reads (`elem`) in linear normal form, so that equal reads by
+    /// neighbouring elements are one node.
     pub fn shared(&mut self, roots: &[NodeId]) -> Vec<NodeId> {
-        // the nodes that become others
+        // the nodes that are replaced
         let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
         for n in self.g.reachable(roots.iter().copied()) {
             let op = self.g.op(n);
@@ -259,8 +259,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Returns a name of ours as it is, or with underscores at its end if a parameter has it already: results and
-    /// parameters of the author may be named as our temporaries are.
+    /// Returns a name that we choose as it is, or with underscores at its end if a parameter has it already: the
+    /// author's results and parameters may have the names of our temporaries.
     pub fn unused(&self, mut name: String) -> String {
         let arrays = || self.arrays.values().map(|a| &a.name);
         let scalars = || self.ins.values().chain(self.slots.values()).map(|s| &s.0);

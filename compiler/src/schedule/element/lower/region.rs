@@ -15,7 +15,7 @@ pub(in crate::schedule) struct Region {
     pub(in crate::schedule) memo: Values,
     pub(in crate::schedule) uses: Uses,
     pub(super) conditions: HashMap<NodeId, NodeId>,
-    /// The nodes of these conditions, which are asked for after the values.
+    /// The nodes of these conditions, whose values are needed again after the region's own.
     pub(super) asked_again: HashSet<NodeId>,
     pub(super) records: Vec<Record>,
     /// The nested operations that are being computed, outermost first.
@@ -36,7 +36,7 @@ pub(super) struct Record {
     pub condition: NodeId,
     /// What is wrong.
     pub bad: Expr,
-    /// The number that it has in place of the region's element.
+    /// The number that names the element, if that is not the region's element.
     pub number: Option<Expr>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Record {
 #[derive(Default)]
 pub(in crate::schedule) struct Values {
     of: HashMap<NodeId, (Expr, u32)>,
-    /// What the entries were that have changed since the outermost open branch began.
+    /// The former entries of what has changed since the outermost open branch began.
     before: Vec<(NodeId, Option<(Expr, u32)>)>,
     branches: u32,
 }
@@ -95,7 +95,7 @@ pub(in crate::schedule) struct Uses {
     of: Counts,
     /// The nodes that are used, in the order in which they were counted first.
     order: Vec<NodeId>,
-    /// The unlikely selects among the first `sorted` of these nodes, by their condition.
+    /// The unlikely selects among the first `sorted` of the used nodes, by their condition.
     unlikely: HashMap<NodeId, BTreeSet<NodeId>>,
     sorted: usize,
 }
@@ -149,7 +149,7 @@ impl Region {
         self.conditions = conditions;
     }
 
-    /// Whether a value that is used once may be asked for again: by a condition of an error record, or by what looks
+    /// Whether a value that is used once may be needed again: by the condition of an error record, or by the question
     /// whether a record was left already.
     pub(super) fn may_ask_again(&self, g: &Graph, n: NodeId) -> bool {
         !self.conditions.is_empty() && (self.asked_again.contains(&n) || g.op(n).may_record(g))

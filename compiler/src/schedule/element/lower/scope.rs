@@ -25,11 +25,12 @@ pub struct ShortRow {
 pub struct ElementScope {
     /// Elements that are in registers. `None` if every read shall be a load of its own.
     pub loaded: Option<Loaded>,
-    /// Rows of this length are read by vectors, where indices are constants.
+    /// Rows of this length are read by vector accesses, where indices are constants.
     pub short_row: Option<ShortRow>,
     /// How unlikely arms are treated.
     pub path: UnlikelyArms,
-    /// On a GPU: whether divisions and roots of f32 are computed for any operands without a branch.
+    /// On a GPU: whether f32 divisions and roots are computed so that they are right for any operands and have no
+    /// branch.
     pub full_range: bool,
     /// Whether host scalars that the kernel does not get yet are computed in the kernel, so that
     /// code for one target gives the launch no further parameters.

@@ -15,7 +15,7 @@ use crate::plan::{Place, sites};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::element::{approximate, division, nested_loop, slow_path};
 
-/// The operations that are written between two looks at the budget.
+/// The number of operations that are written between two checks of the budget.
 const BETWEEN_CHECKS: usize = 1024;
 
 /// What error records say.
@@ -54,8 +54,8 @@ impl Lower<'_, '_, '_> {
             r.memo.insert(n, known.clone());
             return Ok(known);
         }
-        // a value that is used once is remembered only where something may ask for it again: the
-        // condition of an error record, a nested operation, or a branch that serves several selects
+        // a value that is used once is remembered only if something may need it again: the condition of an error
+        // record, a nested operation, or a branch that serves several selects
         if self.launch.facts.nested
             || r.may_ask_again(&self.launch.g, n)
             || matches!(self.launch.g.op(n), Op::Select(..))
@@ -84,7 +84,7 @@ impl Lower<'_, '_, '_> {
         if let Some(e) = self.k.invariant.get(&n) {
             return Ok(e.clone());
         }
-        // what this value needs is computed in the prologue, too, and found there
+        // operands of this value are also computed in the prologue, and found there
         let mut r = Region::at(&Expr::int(0));
         // the prologue computes unlikely arms, even if the loop leaves them out
         let (e, _) = self.on_path(UnlikelyArms::default(), |l| match l.launch.crossing(n) {
@@ -122,8 +122,7 @@ impl Lower<'_, '_, '_> {
         self.written(n)?;
         let op = self.launch.g.op(n).clone();
         if let Some(m) = approximate::of_target(&mut self.launch.g, &op, self.k.is_gpu()) {
-            // count a use of the expansion, so that it stays inside its expression if this is its
-            // only use
+            // count a use of the expansion, so that it stays inside its expression if this is its only use
             r.uses.add(m);
             return self.value(m, r);
         }
@@ -208,8 +207,8 @@ impl Lower<'_, '_, '_> {
         Ok(Expr::Reg(reg))
     }
 
-    /// Emits the test whether there is a label, with the records of the places that it may be, and returns its
-    /// result.
+    /// Emits the test that there is a label, with the error records of the places that the label may name. Returns
+    /// its result.
     fn left(&mut self, n: NodeId, label: NodeId, labels: &LabelSet, r: &mut Region) -> Result<Expr> {
         let value = self.value(label, r)?.0;
         let label = bind_node(&mut self.k.kernel, &self.launch.g, label, value, &mut r.out);
@@ -245,7 +244,7 @@ impl Lower<'_, '_, '_> {
         r.records.push(Record { site, condition, bad, number: None });
     }
 
-    /// Leaves an error record that names two numbers, and no element ([`sites`]).
+    /// Leaves an error record that names two numbers instead of an element ([`sites`]).
     fn record_numbers(&mut self, n: NodeId, (what, numbers): (&str, Vec<Expr>), bad: Expr, r: &mut Region) {
         let Some(&condition) = r.conditions.get(&n) else { return };
         let text = said(what, self.launch.g.node(n).loc.first());
@@ -255,13 +254,13 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    /// What an error record of a read of the caller's array says.
+    /// Returns the text of an error record of a read of the caller's array.
     fn read_of(&self, x: NodeId) -> String {
         format!("a read of {} is out of range", self.launch.array_name(x))
     }
 }
 
-/// What an error record says, with the author's line.
+/// Returns the text of an error record with the author's line.
 fn said(what: &str, place: Option<&Loc>) -> String {
     let place = place.map(|l| format!(" ({l})")).unwrap_or_default();
     format!("{what}{place}")

@@ -15,8 +15,8 @@ pub struct Lanes<'a> {
     pub accumulators: usize,
     /// Emits the join of two values of a lane.
     pub join: &'a mut Join<'a>,
-    /// Whether an operator is more than one instruction, or is nested in other loops. The code of
-    /// the operators is then not repeated for each pair of values.
+    /// Whether an operator is more than one instruction, or is nested in other loops. Its code is then not repeated
+    /// for each pair of values.
     pub general: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The code of a reduction's parts where the values around it are known.
+//! The code of a reduction's parts, given the values that are known around it.
 
 use super::read;
 use crate::error::Result;
@@ -48,8 +48,8 @@ impl Reduction {
         place.values(l, &vars, &elements, out)
     }
 
-    /// Emits the step of a column: the column begins with `elements` if `is_first` holds, else goes
-    /// on from `old`. The elements, which have loops, are emitted once for both cases.
+    /// Emits the step of a column: it begins with `elements` if `is_first` holds, else it continues from `old`. The
+    /// elements, which have loops, are emitted once for both cases.
     pub fn go_on(
         &self,
         l: &mut Lower,

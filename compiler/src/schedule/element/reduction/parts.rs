@@ -1,4 +1,4 @@
-//! What the parts of reductions are made of.
+//! Helpers for the parts of reductions.
 
 use crate::core::deviations::Moments;
 use crate::core::simplify::simplify;

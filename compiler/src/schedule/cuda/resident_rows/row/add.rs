@@ -1,4 +1,4 @@
-//! The elements of a row, added to their columns.
+//! Folds the elements of a row into the accumulators of their columns.
 
 use super::Row;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::reduction::Reduction;
 
 impl Row<'_> {
-    /// Adds the row's elements to the accumulators of their columns, given for each reduction those of each
+    /// Folds the row's elements into the accumulators of their columns. These are given for each reduction and each
     /// element of this lane.
     pub fn add_to_columns(
         &mut self,

@@ -12,7 +12,7 @@ use crate::schedule::facts::ResidentSegments;
 use crate::schedule::facts::segments::neighbours;
 use rustc_hash::FxHashSet as HashSet;
 
-/// The elements in registers for all rows, and the arrays of which all are.
+/// The elements in registers for all rows, and the arrays all of whose elements of this lane are.
 #[derive(Clone, Default)]
 pub struct Common {
     loaded: Loaded,
@@ -20,10 +20,9 @@ pub struct Common {
 }
 
 impl Common {
-    /// Loads this lane's elements of the arrays that `rows` and the nodes `more` read at the same places whatever
-    /// the row, if `words` registers suffice for all of them and for what is kept of a row's elements. Otherwise each
-    /// row loads them where they are needed: with some in registers and others not, the assembler would keep values
-    /// in memory.
+    /// Loads this lane's elements of the arrays that `rows` and the nodes `more` read at the same places in every
+    /// row, if `words` registers suffice for all of them and for what is kept of a row's elements. Otherwise each row
+    /// loads them where they are needed: if only some were in registers, the assembler would keep values in memory.
     pub fn load(
         l: &mut Lower,
         rows: &ResidentSegments,
@@ -57,7 +56,7 @@ impl Common {
     }
 }
 
-/// Whether indices have the same values for all rows and follow from sizes and scalars alone.
+/// Whether indices have the same values for all rows and depend on sizes and scalars alone.
 fn is_known_before(g: &Graph, indices: &[NodeId]) -> bool {
     let is_simple = |n: NodeId| {
         let is_read = matches!(g.op(n), Op::Elem(..) | Op::At(..));

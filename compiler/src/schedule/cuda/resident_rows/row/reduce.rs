@@ -39,8 +39,8 @@ impl Row<'_> {
         self.values(l, values, out)
     }
 
-    /// Adds this lane's elements to the columns of the reductions of a stage, and returns the accumulators of each.
-    /// What else the stage computes has values from now on.
+    /// Folds this lane's elements into its columns for the reductions of a stage, and returns the accumulators of
+    /// each. Other values that the stage computes are known from then on.
     pub fn columns_of(
         &mut self,
         l: &mut Lower,
@@ -65,9 +65,10 @@ impl Row<'_> {
         Ok(all)
     }
 
-    /// Adds this lane's elements to the columns of a reduction, given what is computed of each element, how many
-    /// nodes these are, and which of them is the first of the reduction; and for each element whether it is there,
-    /// and its column. Returns the accumulators, and the number of the reduction's nodes.
+    /// Folds this lane's elements into its columns for one reduction. `known` is what is computed of each element, of
+    /// which `nodes` are the numbers of one element, and `first` is the first one of the reduction; `present` says
+    /// for each element whether it is there, and its column. Returns the accumulators, and the number of the
+    /// reduction's nodes.
     fn columns(
         &self,
         l: &mut Lower,
@@ -89,10 +90,11 @@ impl Row<'_> {
             let mut vars = operands.to_vec();
             let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
             let step = if rows[*column] == 0 && !r.is_counted() {
-                // the same bits as of a step from the value of an absent column, which no assembler knows of maxima
+                // a step from the value of an absent column has the same bits, but assemblers do not simplify it for
+                // maxima
                 r.first_of(l.launch, &operands)
             } else {
-                // all elements of a column before this one are present if it is
+                // if this element is present, all elements of the column before it are present, too
                 let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
                 let known = r.nodes(l.launch, &known, &mut vars);
                 r.step_of(l.launch, &known, &operands)
@@ -109,8 +111,8 @@ impl Row<'_> {
         Ok((columns, count))
     }
 
-    /// Joins the initial values of the row with the totals of its elements; the reduction's nodes have values from
-    /// now on.
+    /// Joins the initial values of the row with the totals of its elements. The values of the reduction's nodes are
+    /// known from then on.
     pub fn join_initial(
         &mut self,
         l: &mut Lower,
@@ -126,7 +128,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Returns what the initial values of the row are joined with, given the accumulators of each tile in its
+    /// Returns the values with which the row's initial values are joined, given the accumulators of each tile in its
     /// lanes.
     fn of_row(
         &self,
@@ -150,7 +152,7 @@ impl Row<'_> {
             };
             let totals = (0..self.p.warps).map(&mut load).collect();
             if self.repeated.is_some() {
-                // the next row's warps write the same places
+                // the next row's warps write to the same places
                 out.push(Stmt::Barrier);
             }
             total = pairs(l, r, totals, out)?;

@@ -29,13 +29,13 @@ impl Row<'_> {
         l.element_address(mem, outer, index, &self.vars, out)
     }
 
-    /// Returns the row as one that every thread has.
+    /// Returns the row with the promise that it exists in every thread.
     pub fn existing(self) -> Self {
         Row { exists: Expr::Lit(Lit::bool(true)), ..self }
     }
 
-    /// Writes code of a stage for the elements of a unit, which are in registers there, and keeps in shared memory
-    /// the values that take the place of elements.
+    /// Writes a stage's code for the elements of a unit, which it puts into registers, and then stores in shared
+    /// memory the values that replace elements.
     pub fn in_unit(
         &mut self,
         l: &mut Lower,
@@ -62,8 +62,8 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Returns which values of elements a stage computes and later ones need, each with the number of the array
-    /// whose place it takes: one of its type, which no later stage reads.
+    /// Returns the values of elements that a stage computes and later ones need. Each comes with the number of the
+    /// array whose place in shared memory it takes: an array of its type that no later stage reads.
     pub fn replaced(&self, l: &mut Lower, stage: usize, staged: &[StagedArray]) -> Vec<(usize, NodeId)> {
         let (nodes, kept) = self.nodes(l, stage);
         let kept = nodes.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(n, _)| n);
@@ -92,7 +92,7 @@ impl Row<'_> {
         replaced
     }
 
-    /// Loads what a stage reads of a unit's elements.
+    /// Puts the elements of a unit that a stage reads into registers.
     fn load_unit(
         &mut self,
         l: &mut Lower,

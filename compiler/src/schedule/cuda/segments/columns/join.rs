@@ -1,5 +1,5 @@
-//! The joins of a strip: the values of a block's warps join through shared memory, those of its
-//! blocks through scratch, in the last block to arrive.
+//! The joins of a strip: the values of a block's warps are joined through shared memory, and those of its blocks
+//! through scratch, by the last block to arrive.
 
 use super::{MAX_SPAN, Strip, WARPS, is_below};
 use crate::core::COLUMNS;
@@ -29,8 +29,8 @@ struct Columns<'a> {
 }
 
 impl Strip<'_> {
-    /// Joins the warps' values of each segment. Lane l of warp 0 has the totals of the segments l,
-    /// 32 + l and so on. `value_stride` is the distance of a lane's values in shared memory.
+    /// Joins the warps' values of each segment. Lane l of warp 0 then has the totals of the segments l, 32 + l and so
+    /// on. `value_stride` is the distance of a lane's values in shared memory.
     pub(super) fn join(
         &self,
         l: &mut Lower,
@@ -75,8 +75,8 @@ impl Strip<'_> {
         Ok(totals)
     }
 
-    /// Joins the results of the strip's blocks, `count` values per segment: this warp's 16 columns
-    /// of them. A thread has the segments as [`Strip::join`] takes them.
+    /// Joins the results of the strip's blocks, `count` values for each segment, as far as they are in this warp's 16
+    /// columns. A thread has its segments in the order that [`Strip::join`] needs.
     pub(super) fn load_partials(
         &self,
         l: &mut Lower,
@@ -107,8 +107,8 @@ impl Strip<'_> {
         Ok(values)
     }
 
-    /// Joins some columns of the results of the strip's blocks for one reduction of segment `j`, the
-    /// lane's `q`-th, which may be beyond the last one.
+    /// Joins some columns of the results of the strip's blocks for one reduction of segment `j`. It is the `q`-th of
+    /// the lane, and may be beyond the last segment.
     fn partials(
         &self,
         l: &mut Lower,
@@ -140,7 +140,7 @@ impl Strip<'_> {
             let next: Vec<Expr> = r.scratch.iter().zip(&absent).map(load).collect();
             let mut joined = join(l, r, &read(acc), &next, &mut steps)?;
             if r.is_counted() {
-                // only the higher one of two columns may be absent in a join
+                // of two columns that are joined, only the higher one may be absent
                 let is_first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
                 let begins = |(next, joined): (Expr, Expr)| is_first.clone().select(next, joined);
                 joined = next.into_iter().zip(joined).map(begins).collect();

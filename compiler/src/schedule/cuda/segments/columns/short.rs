@@ -67,7 +67,7 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
 }
 
 impl Strip<'_> {
-    /// Stores what is stored of the elements from `at` on, those that there are, of the segments from `j` on.
+    /// Stores the values of elements from `at` on, as far as they exist, of the segments from `j` on.
     fn store_batch(
         &self,
         l: &mut Lower,
@@ -94,8 +94,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and
-    /// joins them. Elements out of bounds load the last one, which is not used.
+    /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and joins them. For
+    /// elements out of bounds the last one is loaded, which nothing uses.
     fn batch(
         &self,
         l: &mut Lower,

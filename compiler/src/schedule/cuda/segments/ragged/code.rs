@@ -1,4 +1,4 @@
-//! What the code of a block of segments knows.
+//! What the functions that write the code of a block of segments share.
 
 use super::ended::Ended;
 use crate::error::Result;
@@ -8,10 +8,10 @@ use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::element::reduction::bound;
 
-/// The most elements of a segment that a lane reduces if they come by way of shared memory.
+/// The maximum number of elements of a segment that a lane reduces if they come by way of shared memory.
 pub const SHORT_STAGED: i64 = 64;
 
-/// What the code of a block of segments knows.
+/// What the functions that write the code of a block of segments share.
 pub struct Code<'a> {
     pub job: &'a Job<'a>,
     pub lane: Expr,
@@ -19,7 +19,7 @@ pub struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// Returns whether a segment may have elements, if some are known to have none.
+    /// Returns the condition that a segment may have elements, if some are known to have none.
     pub(super) fn may_have_some(
         &self,
         l: &mut Lower,
@@ -32,7 +32,8 @@ impl Code<'_> {
         Ok(Some(bound(l, "some", value, out)))
     }
 
-    /// Stores the elements of a segment: `store` does, or else it is one of those without elements.
+    /// Stores the elements of a segment by `store`, or, if the segment is known to have no elements, their constant
+    /// values.
     pub(super) fn store_ended(
         &self,
         l: &mut Lower,

@@ -1,5 +1,6 @@
-//! Segments that only the first ones of may have elements, as many as a number on the device says: the runs of keys,
-//! of which there may be as many as elements. A block of segments after them reads nothing but that number.
+//! Segments of which only the first ones may have elements: a number on the device says how many. The runs of keys
+//! are an example: there may be as many runs as elements, but mostly are fewer. A block whose segments all come after
+//! them reads nothing but that number.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
@@ -10,16 +11,16 @@ use crate::schedule::facts::Segments;
 use crate::schedule::facts::segments::nested;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Where segments end to have elements.
+/// Which segments may have elements.
 pub struct Ended {
-    /// The condition that a segment may have some.
+    /// The condition that a segment may have elements.
     pub condition: NodeId,
-    /// The values of the elements of all others, which need no reduction.
+    /// The values of all other segments, which need no reduction.
     pub others: Vec<NodeId>,
 }
 
 impl Ended {
-    /// Returns this of segments, if their length says it.
+    /// Finds this in the segments' length, if it says so.
     pub fn of(l: &mut LaunchContext, s: &Segments) -> Option<Ended> {
         let condition = condition(&l.g, s.length, s.index)?;
         let no = l.g.lit(Lit::bool(false));
@@ -33,8 +34,8 @@ impl Ended {
     }
 }
 
-/// Returns the condition without which a length is 0, that the segment's index is below a number which is the same
-/// for all.
+/// Returns the condition without which a length is 0, if it is that the segment's index is below a number that all
+/// segments share.
 fn condition(g: &Graph, length: NodeId, index: NodeId) -> Option<NodeId> {
     let is_zero = |n: NodeId| g.as_lit(n).is_some_and(|n| n.as_i64() == 0);
     match *g.op(length) {

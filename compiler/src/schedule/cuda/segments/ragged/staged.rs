@@ -1,8 +1,8 @@
-//! Elements of short segments in shared memory. Where an element follows from its place in a vector alone, the lanes
-//! of a warp compute those of a stretch side by side, whatever segments they belong to, and then each lane reduces
-//! its own segment from there. A stretch begins with the first segment that is left, and has the elements up to the
-//! end of the last segment that fits: those of long ones between them, too, which nobody uses. So neighbouring
-//! short segments are one stretch, or a few.
+//! Elements of short segments in shared memory. If an element depends on its place in a vector alone, the lanes of a
+//! warp compute the elements of a stretch side by side, whatever segments these belong to; then each lane reduces its
+//! own segment from shared memory. A stretch begins with the first segment that is left, and ends with the last
+//! segment that fits. It includes the elements of long segments in between, which nothing uses. So neighbouring short
+//! segments take one stretch, or a few.
 
 use super::code::{Code, SHORT_STAGED};
 use crate::core::linear::{self, Linear};
@@ -21,29 +21,29 @@ use std::collections::BTreeMap;
 /// The bytes of shared memory for the elements of all warps of a block.
 const BYTES: i64 = 36 << 10;
 
-/// The most elements of a stretch, and the fewest that are worth it.
+/// The minimum and the maximum number of elements of a stretch that is worth it.
 const STRETCH: [i64; 2] = [2 * SHORT_STAGED, 16 * SHORT_STAGED];
 
-/// The elements that a lane loads before it stores one.
+/// The number of elements that a lane loads before it stores one.
 const BATCH: i64 = 8;
 
 /// The index of no element.
 const NONE: i32 = i32::MAX;
 
-/// What elements are, given their place.
+/// The elements of segments as functions of their place in a vector.
 pub struct Places {
     /// The place where a segment begins.
     begin: NodeId,
     /// The variable of a place.
     place: NodeId,
-    /// The first values of a column that is the element at that place, of all reductions.
+    /// The first values of a column that begins with the element at that place, for all reductions.
     firsts: Vec<NodeId>,
-    /// The elements of a stretch.
+    /// The maximum number of elements of a stretch.
     most: i64,
 }
 
 impl Places {
-    /// Returns this of the elements of segments, or `None` if they follow from more than their place.
+    /// Returns the elements of segments as functions of their place, or `None` if they depend on anything else.
     pub fn of(l: &mut LaunchContext, job: &Job) -> Option<Places> {
         let ((k, index), (_, place)) = (l.g.fresh_var(Ty::I64), l.g.fresh_var(Ty::I64));
         let mut firsts: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l, index)).collect();
@@ -93,16 +93,16 @@ struct Stretch<'a> {
     places: &'a Places,
     /// Shared memory for each first value; `None` for constants.
     memory: &'a [Option<Mem>],
-    /// The warp's first element there.
+    /// The index in shared memory of the warp's first element.
     base: &'a Expr,
     lane: &'a Expr,
-    /// Its first place, and the number of its elements (i32).
+    /// The first place of the stretch, and the number of its elements (i32).
     low: Expr,
     count: Expr,
 }
 
 impl Code<'_> {
-    /// Assigns the reductions of short segments, one to a lane, by way of shared memory.
+    /// Reduces short segments, one in each lane, by way of shared memory, and assigns their accumulators.
     pub(super) fn short_staged(
         &self,
         l: &mut Lower,
@@ -161,12 +161,12 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Orders the accesses of memory of the warp's lanes: a broadcast does.
+    /// Orders the memory accesses of the warp's lanes by a broadcast.
     fn in_order(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         bind(l, "order", Expr::Broadcast(Box::new(self.lane.clone())), out);
     }
 
-    /// Returns the least or the greatest of the values of all lanes.
+    /// Returns the minimum or the maximum of the values of all lanes.
     fn of_all_lanes(&self, l: &mut Lower, op: BinaryOp, own: Expr, out: &mut Vec<Stmt>) -> Expr {
         let own = bind(l, "all", own, out);
         [1, 2, 4, 8, 16].into_iter().fold(own, |all, distance| {
@@ -177,7 +177,7 @@ impl Code<'_> {
 }
 
 impl Stretch<'_> {
-    /// Loads the elements, and stores them in shared memory.
+    /// Computes the elements of the stretch, and stores them in shared memory.
     fn load(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let whole = i64::from(WARP) * BATCH;
         let batches = bind(l, "batches", shifted(self.count.clone(), whole), out);
@@ -197,8 +197,8 @@ impl Stretch<'_> {
         Ok(())
     }
 
-    /// Loads a row of elements for each of `rows`, from element `at` of the stretch on. Those after the place `last`
-    /// have its value: nobody reads them.
+    /// Computes a row of elements for each of `rows`, from element `at` of the stretch on. Those after the place
+    /// `last` get its value, which nothing reads.
     fn batch(
         &self,
         l: &mut Lower,
@@ -234,7 +234,7 @@ impl Stretch<'_> {
         }
         let values = l.in_block(|l| l.region(&vars, &roots, segment, out))?;
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "element", e, out)).collect();
-        // 33 words are a row, so that lanes at a distance of any power of two meet in no bank
+        // a row takes 33 words, so that lanes whose distance is a power of two access different banks
         let to = at.clone().plus(shifted(at.clone(), i64::from(WARP)));
         let to = bind(l, "to", self.base.clone().plus(to).plus(self.lane.clone()), out);
         let mut values = values.into_iter();
@@ -247,8 +247,8 @@ impl Stretch<'_> {
         Ok(())
     }
 
-    /// Returns the first values of columns that are `number` neighbours from element `at` of the stretch on, of the
-    /// accumulators `own`.
+    /// Returns the first values, for the accumulators `own`, of columns that begin with `number` neighbours from
+    /// element `at` of the stretch on.
     fn read(
         &self,
         l: &mut Lower,

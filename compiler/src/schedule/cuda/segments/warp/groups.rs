@@ -12,8 +12,8 @@ use crate::schedule::element::lower::Lower;
 use crate::schedule::element::reduction::{by_reduction, counts};
 
 impl Tile<'_> {
-    /// Folds groups of `v` neighbours of all segments, before which each column has had `so_far` rows:
-    /// all loads come before the first use.
+    /// Folds groups of `v` neighbours of all segments into their columns, which have had `so_far` rows before. All
+    /// loads come before the first use.
     pub(super) fn groups(
         &self,
         l: &mut Lower,
@@ -96,8 +96,8 @@ impl Tile<'_> {
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// Folds the element of a segment at an index into its column, whose counts may be known. The first
-    /// segment changes the counts, which are those of all.
+    /// Folds the element of a segment at an index into its column, whose counts may be known. The counts belong to
+    /// all segments, so only the first segment changes them.
     fn step(
         &self,
         l: &mut Lower,
