@@ -188,9 +188,8 @@ impl Decision {
 impl GpuKernel {
     /// Returns the variant that runs. It is the first of the `preferred` variants that is right for the launch: these
     /// were measured to be the fastest ones ([`Choices`](super::tuning::Choices)). If there is none, it is the first
-    /// of all variants that is right and, by its profit, the fastest; if there is none either, the last one that is
-    /// right. A variant that makes several steps of an iteration is considered only if it makes exactly `steps`. See
-    /// [`GpuVariant::fits`].
+    /// of all variants that is right and, by its profit, the fastest. A variant that makes several steps of an
+    /// iteration is considered only if it makes exactly `steps`. See [`GpuVariant::fits`].
     pub fn choose<'l>(
         &self,
         space: &Space,
@@ -203,15 +202,12 @@ impl GpuKernel {
         let fits = |v: &GpuVariant| v.fits(space, steps, device, &array, &writes_an_input);
         let is_right =
             |v: &GpuVariant| v.has_acceptable_scratch(space.extents, space.inner_length) && fits(v);
-        let all = 0..self.variants.len();
-        let measured = || preferred.iter().copied().find(|at| self.variants.get(*at).is_some_and(is_right));
+        let measured = preferred.iter().copied().find(|at| self.variants.get(*at).is_some_and(is_right));
         let fastest = || {
-            let mut may = all.clone().filter(|at| self.variants[*at].is_first());
-            may.find(|at| fits(&self.variants[*at]) && self.is_profitable(*at, space, device))
+            let mut first = (0..self.variants.len()).filter(|at| self.variants[*at].is_first());
+            first.find(|at| fits(&self.variants[*at]) && self.is_profitable(*at, space, device))
         };
-        let last =
-            || all.clone().rev().find(|at| self.variants[*at].is_first() && is_right(&self.variants[*at]));
-        measured().or_else(fastest).or_else(last)
+        measured.or_else(fastest)
     }
 
     /// Whether a variant may be the fastest for this index space, with an acceptable amount of scratch.

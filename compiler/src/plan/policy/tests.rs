@@ -84,16 +84,6 @@ fn tiles_of_segments_that_share_elements_have_indices_of_64_bits() {
 }
 
 #[test]
-fn a_kernel_that_is_never_the_fastest_runs_where_it_is_the_only_one() {
-    let text = "gpu @f {
-  version f threads 128 shared 57344 one
-}";
-    let kernel = &gpu::parse(text).unwrap()[0];
-    let space = Space { extents: &[7], inner_length: 0 };
-    assert_eq!(kernel.choose(&space, 1, H100, |_| None, || false, &[]), Some(0));
-}
-
-#[test]
 fn variants_for_other_lengths_look_at_no_array() {
     let versions: String = [32, 64, 256, 1024, 4096].map(version).concat();
     let (all, one) = (format!("gpu @rows {{\n{versions}}}"), format!("gpu @rows {{\n{}}}", version(4096)));
