@@ -108,7 +108,7 @@ pub fn staged_launches() {
 /// Reverses a vector where the environment may not allow the code of a specialised version.
 pub fn staged_within_budget() {
     let (fake, context, module) = (Fake::get(), gpu(), staging(TEXT));
-    let (from, to) = (Vector::in_context(context, &values(50)), Vector::in_context(context, &vec![0.0; 50]));
+    let (from, to) = (Vector::in_context(context, &values(50)), Vector::in_context(context, &[0.0; 50]));
     let args = [input(from.view()), output(to.view())];
     let is_allowed = std::env::var_os("ARRAYGPU_BUDGET").is_none();
     for _ in 0..2 {
