@@ -329,7 +329,8 @@ typedef struct agpu_context_options {
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     /**
      * Takes the memory back. It must be given if and only if `allocate` is. Any thread may call
-     * both functions until the last buffer of the context is freed.
+     * both functions until the context, its last buffer and its last memory of agpu_host_alloc()
+     * are freed, whichever comes last.
      */
     void (*release)(void *user, void *memory, size_t bytes);
     /**
@@ -1566,10 +1567,12 @@ agpu_status agpu_program_text(struct agpu_program *program, const char *stage, c
 
 /**
  * Keeps a program under a key of the caller's own, which encodes the program's structure, for
- * agpu_run_remembered(). A bounded number of programs is kept; the least recently used one is
+ * agpu_run_remembered(); it replaces a program that was kept under the key before. A bounded number of programs is kept; the least recently used one is
  * dropped first. Thread-safe.
  */
-agpu_status agpu_program_remember(struct agpu_program *program, const void *key, int64_t length);
+agpu_status agpu_program_remember(struct agpu_program *program,
+                                  const void *key,
+                                  int64_t length);
 
 /**
  * Runs the program that was remembered under a key, as agpu_program_run() does. If there is none,

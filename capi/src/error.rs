@@ -21,6 +21,8 @@ pub(crate) struct Error {
     pub message: String,
     /// Whether the same call may succeed another time.
     pub passing: bool,
+    /// Whether code could not be made or loaded, before anything of the call ran.
+    pub of_code: bool,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -37,7 +39,7 @@ pub(crate) use fail;
 #[cold]
 pub(crate) fn error(status: AgpuStatus, message: impl Into<String>) -> Error {
     let passing = matches!(status, CANCELLED | OUT_OF_MEMORY);
-    Error { status, message: message.into(), passing }
+    Error { status, message: message.into(), passing, of_code: false }
 }
 
 impl Error {
@@ -45,6 +47,12 @@ impl Error {
     #[cold]
     pub fn of(self, subject: &str) -> Error {
         Error { message: format!("{subject}: {}", self.message), ..self }
+    }
+
+    /// Marks an error of making or loading code. Nothing of the call has run yet.
+    #[cold]
+    pub fn of_code(self) -> Error {
+        Error { of_code: true, ..self }
     }
 }
 

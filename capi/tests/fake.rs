@@ -69,6 +69,19 @@ fn any_driver_call_while_launches_are_checked() {
     assert_eq!(play(&driver, "any_driver_call", "", &[("ARRAYGPU_CHECK", "1")]), "ok");
 }
 
+/// Where the code of a specialised version may not be made, the general version runs.
+#[test]
+fn general_version_beyond_a_budget() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    for budget in ["bytes=100", "nodes=2", "seconds=0"] {
+        assert_eq!(
+            play(&driver, "staged_within_budget", "", &[("ARRAYGPU_BUDGET", budget)]),
+            "ok",
+            "{budget}"
+        );
+    }
+}
+
 #[test]
 fn drivers_that_will_do() {
     answers(None, "", "", ["1", "", "device 2", "a GPU"]);

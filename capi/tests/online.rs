@@ -72,6 +72,14 @@ fn a_remembered_program_runs_by_its_key() {
     ok(run(&mut known));
     assert!(known);
     assert_eq!(result, 14.0);
+    // another program takes its place
+    let b = Built::new();
+    let x = b.param(c"x", AgpuType::AgpuF32, 1);
+    let program = b.compile(&[b.sum(x)]);
+    ok(unsafe { agpu_program_remember(program, key.as_ptr().cast(), key.len() as i64) });
+    ok(unsafe { agpu_program_free(program) });
+    ok(run(&mut known));
+    assert_eq!((known, result), (true, 6.0));
 }
 
 #[test]

@@ -134,3 +134,27 @@ fn what_does_not_fit_is_refused() {
     assert_ne!(status, AgpuStatus::AgpuOk, "it depends on a variable");
     assert!(message().contains("inside of a closure"), "{}", message());
 }
+
+/// A composite has nodes inside, which the caller does not know.
+#[test]
+fn numbers_that_nobody_gave_are_no_nodes() {
+    let b = Built::new();
+    let x = b.param(c"x", F32, 1);
+    let unique: [AgpuNode; 3] = composite(&b, c"unique", &[x], None).unwrap();
+    let last = unique.into_iter().max().unwrap();
+    let given = |node: &AgpuNode| *node == x || unique.contains(node);
+    let no_node = |node: AgpuNode| {
+        let refused = b.try_apply("neg", &[node]).unwrap_err();
+        assert!(refused.contains("operand 0 is no node of this builder"), "{refused}");
+    };
+    let inner: Vec<AgpuNode> = (x..last).filter(|node| !given(node)).collect();
+    assert!(!inner.is_empty());
+    inner.into_iter().for_each(no_node);
+    // neither are nodes that a failed call made, whatever takes their places
+    assert!(composite::<1>(&b, c"unique", &[b.apply("neg", &[x])], None).is_err());
+    let [order] = composite(&b, c"argsort", &[unique[0]], None).unwrap();
+    (order + 1..order + 9).for_each(no_node);
+    for node in [x, order].into_iter().chain(unique) {
+        b.apply("neg", &[node]);
+    }
+}

@@ -159,3 +159,33 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
     // nothing of this is left
     ok(iterate(three, inner.0, next, 1, false, none, 0, 0));
 }
+
+/// What a step allows GPUs to do holds for the program that takes the step, and for no other.
+#[test]
+fn a_refused_iteration_allows_nothing() {
+    let core = |is_refused: bool| {
+        let b = Built::new();
+        let x = b.param(c"x", F32, 1);
+        let (inner, [state, _]) = step(&b, &[x]);
+        ok(unsafe { agpu_builder_fast_math(inner.0, true) });
+        ok(unsafe { agpu_builder_tensor_cores(inner.0, true) });
+        let next = inner.apply("add", &[state, state]);
+        let (other, [before, _]) = step(&b, &[x]);
+        let three = b.constant(I64, 3i64);
+        let mut last = x;
+        // the step fits, the check does not
+        let check = if is_refused { other.0 } else { null_mut() };
+        let status = unsafe {
+            agpu_builder_iterate(b.0, three, inner.0, &next, 1, false, check, before, 1, &mut last)
+        };
+        assert_eq!(status != AgpuOk, is_refused);
+        let (program, mut text) = (b.compile(&[b.apply("neg", &[last])]), null());
+        ok(unsafe { agpu_program_text(program, c"core".as_ptr(), &mut text) });
+        let text = unsafe { std::ffi::CStr::from_ptr(text) }.to_str().unwrap().to_string();
+        ok(unsafe { agpu_program_free(program) });
+        text
+    };
+    let [taken, refused] = [false, true].map(core);
+    assert!(taken.contains("fast tensor_cores"), "{taken}");
+    assert!(!refused.contains("fast") && !refused.contains("tensor_cores"), "{refused}");
+}

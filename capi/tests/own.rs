@@ -120,6 +120,21 @@ fn arrays_come_from_the_programs_allocator_and_go_back() {
     assert!(heap.out.lock().unwrap().is_empty(), "all of it came back");
 }
 
+/// Memory of agpu_host_alloc() outlives its context, and so does the allocator.
+#[test]
+fn memory_for_copies_goes_back_when_it_is_freed() {
+    let (heap, mut memory) = (heap(1 << 40, 0), null_mut());
+    let context = cpu_context(with(heap)).unwrap();
+    // SAFETY: the arguments are a handle of this test and memory that is freed once.
+    unsafe {
+        ok(agpu_host_alloc(context, 1000, &mut memory));
+        ok(agpu_context_free(context));
+        assert_eq!(heap.out.lock().unwrap().len(), 1);
+        ok(agpu_host_free(memory));
+    }
+    assert!(heap.out.lock().unwrap().is_empty());
+}
+
 #[test]
 fn any_allocation_of_a_call_may_fail() {
     let n = 300_000;

@@ -7,6 +7,7 @@ mod common;
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use common::*;
+use std::process::Command;
 use std::ptr::{null, null_mut};
 use std::sync::Once;
 
@@ -85,4 +86,48 @@ fn texts_that_do_not_fit() {
         "func @reversed(%x: [f32]) -> (result: [f32]) { %0 = at %x, 0i64 %1 = stage %0 %2 = cast i64 %1 %3 = fill %2, %1 return %3 }",
         &["cannot be read", "only the device knows"],
     );
+}
+
+/// Runs in the processes that the tests below start: reverses four elements, and says what ran.
+#[test]
+fn child() {
+    if std::env::var_os("ARRAYGPU_TEST_CHILD").is_none() {
+        return;
+    }
+    let module = staging(TEXT);
+    // the second call knows what became of the first one
+    for _ in 0..2 {
+        match reversed(&module, &[1.0, 2.0, 3.0, 5.0])[..] {
+            [5.0, 3.0, 2.0, 1.0] => println!("<<general>>"),
+            [4.0, 4.0, 4.0, 4.0] => println!("<<specialised>>"),
+            ref other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What runs where the C compiler is allowed, with these variables.
+#[track_caller]
+fn runs(variables: &[(&str, &str)], expected: &str) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture"]).env("ARRAYGPU_TEST_CHILD", "1");
+    command.envs([("ARRAYGPU_CPU_CC", "1"), ("ARRAYGPU_DEVICE", "cpu"), ("ARRAYGPU_CACHE", "off")]);
+    let output = command.env_remove("ARRAYGPU_BUDGET").envs(variables.iter().copied()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{variables:?}: {text}");
+    assert_eq!(text.matches(&format!("<<{expected}>>")).count(), 2, "{variables:?}: {text}");
+}
+
+#[test]
+fn what_cannot_be_compiled_runs_as_the_general_version() {
+    runs(&[], "specialised");
+    // the passes, the plan, and the C
+    runs(&[("ARRAYGPU_BUDGET", "nodes=2")], "general");
+    runs(&[("ARRAYGPU_BUDGET", "seconds=0")], "general");
+    runs(&[("ARRAYGPU_BUDGET", "bytes=100")], "general");
+}
+
+/// The block interpreter would be slower than the general version, which is compiled.
+#[test]
+fn nothing_is_interpreted_in_place_of_compiled_code() {
+    runs(&[("CC", "/bin/false")], "general");
 }

@@ -81,10 +81,10 @@ public:
     View<const T> view() const noexcept { return View<const T>(view_); }
     /// The elements, one row after another.
     std::vector<T> to_host() const { return view().to_host(); }
-    void copy_to(T *host, std::size_t count) const { view().copy_to(host, count); }
-    void copy_from(const T *host, std::size_t count) { view().copy_from(host, count); }
-    void copy_to_async(T *host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
-    void copy_from_async(const T *host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
+    void copy_to(pointer_to<T> host, std::size_t count) const { view().copy_to(host, count); }
+    void copy_from(pointer_to<const T> host, std::size_t count) { view().copy_from(host, count); }
+    void copy_to_async(pointer_to<T> host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
+    void copy_from_async(pointer_to<const T> host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
     /// Writes all elements from a container of the same size.
     template <class C, class = std::enable_if_t<!is_ours<C>::value>> void copy_from(const C &source) { view().copy_from(source); }
     /// Writes all elements from an array or view of the same extents.

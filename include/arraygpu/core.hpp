@@ -189,10 +189,21 @@ agpu_view view_of(agpu_buffer *buffer, const std::int64_t (&extents)[Rank], cons
     return view;
 }
 
+/// A pointer to elements of T. One to elements of a class derived from T does not become it, because they lie further apart.
+template <class T> class pointer_to {
+public:
+    template <class U, class = std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>> pointer_to(U *elements) noexcept : elements_(elements) {}
+    pointer_to(std::nullptr_t) noexcept {}
+    operator T *() const noexcept { return elements_; }
+
+private:
+    T *elements_ = nullptr;
+};
+
 template <class C, class T, class = void> struct has_data : std::false_type {};
 template <class C, class T>
 struct has_data<C, T, std::void_t<decltype(std::declval<const C &>().data()), decltype(std::declval<const C &>().size())>>
-    : std::is_convertible<decltype(std::declval<const C &>().data()), const T *> {};
+    : std::is_convertible<decltype(std::declval<const C &>().data()), pointer_to<const T>> {};
 /// C is a container whose elements lie side by side: std::vector, std::array, std::span, ... Not one of bits: some compilers cannot even ask it for data().
 template <class C, class T> struct is_contiguous_of : has_data<C, T> {};
 template <class A, class T> struct is_contiguous_of<std::vector<bool, A>, T> : std::false_type {};

@@ -91,7 +91,7 @@ public:
     static gpu_matrix adopt(agpu_buffer *buffer) { return gpu_matrix(buffer, adopted{}); }
     /// A matrix over memory of the caller, which must stay valid as long as the matrix; for a GPU's context, memory of that GPU, managed, or pinned. Rows begin
     /// `leading_dimension` elements apart (0: cols), at least cols.
-    static gpu_matrix wrap(T *data, std::size_t rows, std::size_t cols, std::size_t leading_dimension = 0, context_ref where = {}) {
+    static gpu_matrix wrap(detail::pointer_to<T> data, std::size_t rows, std::size_t cols, std::size_t leading_dimension = 0, context_ref where = {}) {
         const std::size_t apart = leading_dimension ? leading_dimension : cols;
         if (apart < cols) {
             detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "wrap: rows of " + std::to_string(cols) + " elements that begin " + std::to_string(apart) + " apart"));

@@ -97,7 +97,7 @@ public:
     }
     /// A vector over memory of the caller, which must stay valid as long as the vector; for a GPU's context, memory of that GPU, managed, or
     /// pinned.
-    static gpu_vector wrap(T *data, std::size_t size, context_ref where = {}) {
+    static gpu_vector wrap(detail::pointer_to<T> data, std::size_t size, context_ref where = {}) {
         agpu_buffer *buffer = nullptr;
         if (!countable(size)) return gpu_vector(nullptr, adopted{});
         check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, std::int64_t(size) * detail::places<T>, &buffer));
@@ -158,10 +158,10 @@ public:
     gpu_vector_view<T> view() { return *this; }
     gpu_vector_view<const T> view() const { return *this; }
     std::vector<T> to_host() const { return view().to_host(); }
-    void copy_to(T *host, std::size_t count) const { view().copy_to(host, count); }
-    void copy_from(const T *host, std::size_t count) { view().copy_from(host, count); }
-    void copy_to_async(T *host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
-    void copy_from_async(const T *host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
+    void copy_to(detail::pointer_to<T> host, std::size_t count) const { view().copy_to(host, count); }
+    void copy_from(detail::pointer_to<const T> host, std::size_t count) { view().copy_from(host, count); }
+    void copy_to_async(detail::pointer_to<T> host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
+    void copy_from_async(detail::pointer_to<const T> host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
     /// Writes all elements from a container, vector or view of the same size.
     template <class C> void copy_from(const C &source) { view().copy_from(source); }
     void fill(T value) { view().fill(value); }

@@ -42,23 +42,23 @@ public:
         }
     }
     /// Copies the elements into memory for `count` of them; `count` must be the view's size.
-    void copy_to(value_type *host, std::size_t count) const {
+    void copy_to(pointer_to<value_type> host, std::size_t count) const {
         all("copy_to", count);
         check(agpu_copy_to_host(host, view_, std::int64_t(count) * places<value_type>));
     }
     /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory is filled when the stream reaches the copy.
-    void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
+    void copy_to_async(pointer_to<value_type> host, std::size_t count, const call_options &options = {}) const {
         all("copy_to_async", count);
         check(agpu_copy_to_host_async(host, view_, std::int64_t(count) * places<value_type>, options.c_call()));
     }
     /// Writes all elements from host memory; `count` must be the view's size.
-    void copy_from(const value_type *host, std::size_t count) const {
+    void copy_from(pointer_to<const value_type> host, std::size_t count) const {
         writable();
         all("copy_from", count);
         check(agpu_copy_from_host(view_, host, std::int64_t(count) * places<value_type>));
     }
     /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory must not change until the stream has made the copy.
-    void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
+    void copy_from_async(pointer_to<const value_type> host, std::size_t count, const call_options &options = {}) const {
         writable();
         all("copy_from_async", count);
         check(agpu_copy_from_host_async(view_, host, std::int64_t(count) * places<value_type>, options.c_call()));

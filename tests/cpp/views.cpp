@@ -58,6 +58,9 @@ static void shapes() {
     CHECK(nothing.size() == 0);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "repeat: -1 times", view::repeat(1, -1));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "does not have 299", view::iota(std::uint8_t(0), 300));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "does not have 199", view::iota(std::int8_t(0), std::uint8_t(200)));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "does not have 2999999999", view::iota(0, 3000000000u));
+    CHECK(view::iota(std::int8_t(-3), std::uint8_t(128)).size() == 131 && view::iota(0u, INT32_MAX).size() == INT32_MAX);
     CHECK(view::iota(std::uint8_t(0), 256).size() == 256);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "iota: from", view::iota(INT64_MIN, INT64_MAX));
     CHECK(view::iota(UINT64_MAX - 2, UINT64_MAX).to_host() == (std::vector<std::uint64_t>{UINT64_MAX - 2, UINT64_MAX - 1}));

@@ -1,7 +1,7 @@
 //! The cache of programs has one program for each key, whichever thread made it first.
 
 use crate::model;
-use crate::recent::{Recent, keep, recall_from};
+use crate::recent::{Recent, keep, recall_from, replace};
 use loom::sync::{Arc, RwLock};
 use loom::thread;
 use std::sync::Weak;
@@ -67,5 +67,19 @@ fn what_is_not_kept_goes_without_the_lock() {
         // The other program is dropped by this call at the latest.
         find(&cache, 1, 0, 2);
         assert!(recall_from(&cache.0, &[1]).is_none());
+    });
+}
+
+#[test]
+fn what_is_replaced_goes_without_the_lock() {
+    model(|| {
+        let cache = cache();
+        let other = {
+            let cache = cache.clone();
+            thread::spawn(move || find(&cache, 2, 0, 1))
+        };
+        replace(&cache.0, 2, &[0], program(2, &cache));
+        assert!([1, 2].contains(&other.join().unwrap()));
+        assert_eq!(find(&cache, 2, 0, 3), 2);
     });
 }

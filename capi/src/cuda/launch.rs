@@ -5,7 +5,7 @@ use super::choice::space;
 use super::copy;
 use super::frame::{Decided, Prepared, Running};
 use super::table::lock;
-use crate::error::{INTERNAL, Result, fail};
+use crate::error::{Error, INTERNAL, Result, fail};
 use crate::log::log;
 use crate::places::{place_of, scalar};
 use crate::repeat;
@@ -86,7 +86,7 @@ impl Call<'_> {
         let mut needs = Needs::default();
         let done = self.decide_all(&self.entry.plan.steps, 1, ws, &mut needs, &mut decided);
         ws.frame.decided = decided;
-        done?;
+        done.map_err(Error::of_code)?;
         for (_, wanted) in &ws.detours {
             copy::prepare(self.gpu, wanted)?;
         }

@@ -43,6 +43,10 @@ impl Gpu {
             self.check(unsafe { (self.api().event_synchronize)(end.raw()) }, "cuEventSynchronize")?;
             Ok(Timed { names: names.clone(), start: seconds(first, begin)?, seconds: seconds(begin, end)? })
         });
-        timed.collect()
+        let mut timed = timed.collect::<Result<Vec<_>>>()?;
+        // of several streams, another launch than the one that was queued first may have begun first
+        let least = timed.iter().map(|t| t.start).fold(0.0, f64::min);
+        timed.iter_mut().for_each(|t| t.start -= least);
+        Ok(timed)
     }
 }

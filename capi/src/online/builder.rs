@@ -2,6 +2,7 @@
 //! error and leaves the function as it was.
 
 use super::begun::Begun;
+use super::numbers::Numbers;
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use crate::buffer::ty as type_of;
 use crate::error::{INVALID_ARGUMENT, Result, fail, out};
@@ -16,13 +17,11 @@ use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function under construction.
 pub(super) struct Builder {
-    /// The number of the builder in this process, which is the high half of its nodes' numbers.
-    serial: u32,
+    numbers: Numbers,
     name: String,
     fast: bool,
     tensor_cores: bool,
@@ -41,9 +40,8 @@ pub(super) static BUILDERS: Table<Mutex<Builder>> = Table::new(Kind::Builder, "b
 
 impl Builder {
     fn new(name: String) -> Builder {
-        static SERIALS: AtomicU32 = AtomicU32::new(1);
         Builder {
-            serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            numbers: Numbers::new(),
             name,
             fast: false,
             tensor_cores: false,
@@ -70,7 +68,7 @@ impl Builder {
     }
 
     pub fn serial(&self) -> u32 {
-        self.serial
+        self.numbers.serial
     }
 
     pub fn loc(&self) -> LocStack {
@@ -105,19 +103,8 @@ impl Builder {
     }
 
     /// Returns the node with the caller's number.
-    pub fn node(&mut self, node: AgpuNode, what: impl Display) -> Result<NodeId> {
-        let (serial, number) = ((node >> 32) as u32, node as u32);
-        if node == 0 {
-            fail!(INVALID_ARGUMENT, "{what} is no node");
-        }
-        if serial != self.serial {
-            fail!(INVALID_ARGUMENT, "{what} is a node of another builder");
-        }
-        let made = self.begun.as_ref().map_or(self.params.len(), |b| b.function.graph.len());
-        match number.checked_sub(1).filter(|n| (*n as usize) < made) {
-            Some(n) => Ok(NodeId(n)),
-            None => fail!(INVALID_ARGUMENT, "{what} is no node of this builder"),
-        }
+    pub fn node(&self, node: AgpuNode, what: impl Display) -> Result<NodeId> {
+        self.numbers.node(node, what)
     }
 
     /// # Safety
@@ -131,14 +118,18 @@ impl Builder {
         (0..n).map(|i| self.node(unsafe { list.add(i).read() }, format_args!("{what} {i}"))).collect()
     }
 
-    /// Returns the number that the caller gets for a node.
-    pub fn number(&self, node: NodeId) -> AgpuNode {
-        u64::from(self.serial) << 32 | u64::from(node.0 + 1)
+    /// Returns the number of a node for the caller.
+    pub fn number(&mut self, node: NodeId) -> AgpuNode {
+        self.numbers.give(node)
     }
 
     /// Returns a variable that a lambda will bind.
     pub fn variable(&mut self, node: AgpuNode, what: impl Display) -> Result<Variable> {
         let id = self.node(node, &what)?;
+        self.variable_of(id, what)
+    }
+
+    fn variable_of(&mut self, id: NodeId, what: impl Display) -> Result<Variable> {
         match self.function().function.graph.op(id) {
             Op::Var(var, ty) => Ok((*var, *ty)),
             _ => fail!(INVALID_ARGUMENT, "{what} is no variable"),
@@ -214,9 +205,15 @@ pub(super) fn with<T>(
         let builder = BUILDERS.pin(builder.addr())?;
         let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
         let mark = builder.begun.as_ref().map(build::Builder::mark);
-        f(&mut builder).map(drop).inspect_err(|_| match (&mut builder.begun, mark) {
-            (Some(begun), Some(mark)) => begun.undo(mark),
-            (begun, _) => *begun = None,
+        let allowed = (builder.fast, builder.tensor_cores);
+        f(&mut builder).map(drop).inspect_err(|_| {
+            (builder.fast, builder.tensor_cores) = allowed;
+            match (&mut builder.begun, mark) {
+                (Some(begun), Some(mark)) => begun.undo(mark),
+                (begun, _) => *begun = None,
+            }
+            let left = builder.begun.as_ref().map_or(builder.params.len(), |b| b.function.graph.len());
+            builder.numbers.truncate(left);
         })
     })
 }
@@ -388,11 +385,7 @@ pub(super) unsafe fn variables_of(
 ) -> Result<Vec<Variable>> {
     // SAFETY: the caller promises it.
     let nodes = unsafe { b.nodes(list, count, "variable") }?;
-    nodes
-        .into_iter()
-        .enumerate()
-        .map(|(i, n)| b.variable(b.number(n), format_args!("variable {i}")))
-        .collect()
+    nodes.into_iter().enumerate().map(|(i, n)| b.variable_of(n, format_args!("variable {i}"))).collect()
 }
 
 /// A variable of a lambda under construction.

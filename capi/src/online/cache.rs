@@ -4,7 +4,7 @@
 
 use super::allowance;
 use super::program::Program;
-use super::recent::{Recent, keep, recall_from};
+use super::recent::{Recent, keep, recall_from, replace};
 use super::staged::Staged;
 use crate::error::Result;
 use crate::interrupt;
@@ -33,9 +33,9 @@ pub(super) fn program(source: Function) -> Result<Arc<Program>> {
     Ok(keep(&STRUCTURES, BOUND, &key, program))
 }
 
-/// Keeps a program under the caller's key.
+/// Keeps a program under the caller's key, instead of another one that was kept under it.
 pub(super) fn remember(key: &[u8], program: Arc<Program>) {
-    keep(&REMEMBERED, BOUND, key, program);
+    replace(&REMEMBERED, BOUND, key, program);
 }
 
 /// Returns the program under the caller's key.

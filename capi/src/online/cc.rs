@@ -14,7 +14,6 @@ use crate::level::Level;
 use crate::library;
 use crate::module::Kernels;
 use arraygpu_compiler::backend::c::{self, File};
-use arraygpu_compiler::budget::Code;
 use arraygpu_compiler::package::{self, cc::Compiler};
 use arraygpu_compiler::schedule::CpuVariants;
 use std::path::Path;
@@ -53,17 +52,17 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
 
 /// Returns the compiled kernels, or `None` if no compiler may run or none works, which is no error:
 /// the block interpreter gives the same bits. Returns an error if the call is interrupted.
-/// The text of the kernels counts as code of the program.
+/// `count` takes the size of the kernels' text in bytes, and may refuse it.
 pub(super) fn kernels(
     variants: &[Option<CpuVariants>],
     level: Level,
-    code: &Code,
+    count: impl FnOnce(usize) -> arraygpu_compiler::Result<()>,
 ) -> Result<Option<Kernels>> {
     if !is_allowed() || variants.is_empty() {
         return Ok(None);
     }
     let mut source = c::Source::new("program");
-    code.write(source.add("main", None, variants.iter().map(Option::as_ref))).map_err(refused)?;
+    count(source.add("main", None, variants.iter().map(Option::as_ref))).map_err(refused)?;
     match compiled(&source.files(), level) {
         Err(e) if interrupt::is_passing(&e) => Err(e),
         Err(e) => {

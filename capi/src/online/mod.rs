@@ -16,6 +16,7 @@ pub(crate) mod composites;
 pub(crate) mod iterated;
 pub(crate) mod joined;
 pub(crate) mod nodes;
+mod numbers;
 pub(crate) mod operations;
 pub(crate) mod program;
 pub(crate) mod programs;

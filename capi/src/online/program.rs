@@ -11,7 +11,7 @@ use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, code};
 use crate::call_options::context_of;
 use crate::cpu::Blocks;
 use crate::cuda::{self, Images};
-use crate::error::{Result, aligned};
+use crate::error::{Error, Result, UNAVAILABLE, aligned, fail};
 use crate::interrupt::{self, refused};
 use crate::invoke::invoke;
 use crate::level::level;
@@ -37,8 +37,13 @@ pub(crate) struct Program {
     /// The function after all passes.
     fused: Function,
     staged: Option<Box<dyn Specialise>>,
+    /// Whether the block interpreter may run the kernels. It is slower than the general version of a package's
+    /// function, for which nothing but compiled code is a gain.
+    may_interpret: bool,
     /// What the code of all modules may take.
     code: Arc<Code>,
+    /// Whether the C of the kernels counts as code. It counts once, however often a compilation is stopped.
+    has_counted_c: AtomicBool,
     /// Held by the thread that compiles.
     making: Mutex<()>,
     cpu: OnceLock<Result<Module>>,
@@ -74,11 +79,11 @@ impl Drop for Module {
 impl Program {
     /// Makes the program of a function that was built in this process. Nothing is compiled yet.
     pub fn new(source: Function, fused: Function, staged: Option<Box<dyn Specialise>>) -> Program {
-        Program { staged, ..Program::of_module("", source, fused) }
+        Program { staged, ..Program::of_module("", source, fused, true) }
     }
 
-    /// Makes the program of a package's function.
-    pub fn of_module(module: &str, source: Function, fused: Function) -> Program {
+    /// Makes the program of a module's function.
+    pub fn of_module(module: &str, source: Function, fused: Function, may_interpret: bool) -> Program {
         let module = module.into();
         let code = Arc::new(allowance::code_of(&source));
         Program {
@@ -86,7 +91,9 @@ impl Program {
             source,
             fused,
             staged: None,
+            may_interpret,
             code,
+            has_counted_c: AtomicBool::new(false),
             making: Mutex::new(()),
             cpu: OnceLock::new(),
             cuda: [const { OnceLock::new() }; SCOPES.len()],
@@ -94,14 +101,15 @@ impl Program {
         }
     }
 
-    /// Returns the module for a device; on a GPU that for one of [`SCOPES`].
+    /// Returns the module for a device; on a GPU that for one of [`SCOPES`]. Any error is one of making code.
     fn module(&self, on_gpu: bool, which: usize) -> Result<&'static Loaded> {
         let cell = if on_gpu { &self.cuda[which] } else { &self.cpu };
         if cell.get().is_none() {
             let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
             if cell.get().is_none() {
                 let made = if on_gpu { self.for_gpu(SCOPES[which]) } else { self.for_cpu() };
-                match made.and_then(|made| interrupt::check().map(|()| made)) {
+                let made = made.and_then(|made| interrupt::check().map(|()| made));
+                match made.map_err(Error::of_code) {
                     Err(e) if interrupt::is_passing(&e) => return Err(e),
                     made => drop(cell.set(made)),
                 }
@@ -125,8 +133,15 @@ impl Program {
         let made = allowance::within(|| driver::schedule(&self.fused, Scope::Cpu))?;
         let count = made.kernels.len();
         let variants: Vec<Option<CpuVariants>> = made.kernels.into_iter().map(|k| k.cpu).collect();
-        let (kernels, how) = match cc::kernels(&variants, level()?, &self.code)? {
+        let count_c = |bytes| match self.has_counted_c.swap(true, Ordering::Relaxed) {
+            true => Ok(()),
+            false => self.code.write(bytes),
+        };
+        let (kernels, how) = match cc::kernels(&variants, level()?, count_c)? {
             Some(compiled) => (compiled, "compiled by the system's C compiler"),
+            None if !self.may_interpret && !variants.is_empty() => {
+                fail!(UNAVAILABLE, "{}: no C compiler works", self.fused.name)
+            }
             None => (
                 Kernels::Blocks(variants.into_iter().map(|v| v.map(Blocks::new)).collect()),
                 "run by the block interpreter",
@@ -134,6 +149,12 @@ impl Program {
         };
         log!(Info, "{}: {count} kernels for the CPU, {how}", self.fused.name);
         Loaded::in_memory(&self.module, made.plan, None, kernels, count).map(Module::new)
+    }
+
+    /// Whether every module that was made so far has one launch only.
+    pub fn has_one_launch(&self) -> bool {
+        let made = self.cuda.iter().chain([&self.cpu]).filter_map(|cell| cell.get()?.as_ref().ok());
+        made.map(|module| module.0.made().launches().count()).all(|launches| launches == 1)
     }
 
     /// Returns the number of kernels that a run launches.

@@ -4,15 +4,17 @@
 //!
 //! The general version of a package's function is compiled code. On a GPU a specialised program
 //! replaces it; on the CPU only a program that a C compiler made does, because the block
-//! interpreter would be slower. If the function cannot be specialised for any reason, the general
-//! version runs, and reports what is wrong with the call, if anything.
+//! interpreter would be slower. If code for the values cannot be made for any reason, the general
+//! version runs, and reports what is wrong with the call, if anything. That they cannot be made is
+//! remembered unless another attempt may succeed.
 
 use super::program::Program;
 use super::{allowance, cc};
 use crate::abi::{AgpuArg, AgpuCall};
 use crate::call_options::has_workspace;
-use crate::error::{MODULE, Result};
+use crate::error::{CANCELLED, DEVICE, MODULE, OUT_OF_MEMORY, Result};
 use crate::invoke::{Given, given};
+use crate::log::log;
 use crate::module::{Entry, Loaded, Specialise};
 use crate::{interrupt, workspace};
 use arraygpu_compiler::budget;
@@ -90,11 +92,11 @@ impl Staged {
         let source = driver::on_big_stack(|| Ok(stage::specialise(&self.source, values)));
         let compiled = source.and_then(|source| {
             let fused = budget::within(allowance::allowed(), || driver::fuse(&source))?;
-            Ok(Arc::new(Program::of_module(&self.module, source, fused)))
+            Ok(Arc::new(Program::of_module(&self.module, source, fused, !self.is_compiled)))
         });
         match compiled {
-            // the general version reports that the call was stopped, too
-            Err(e) if e.kind == Kind::Stopped => None,
+            // the general version reports that the call was stopped, too; what took too long may be quicker next time
+            Err(e) if matches!(e.kind, Kind::Stopped | Kind::Late) => None,
             _ if interrupt::check().is_err() => None,
             compiled => self.keep(values.to_vec(), compiled.ok()),
         }
@@ -142,13 +144,19 @@ impl Specialise for Staged {
         let program = self.version(&values)?;
         // SAFETY: the caller promises it.
         let done = unsafe { program.run(call, args, count) };
-        match &done {
-            // the device does not take the code; if there is only one kernel, nothing has run yet
-            Err(e) if e.status == MODULE && entry.launches().count() == 1 => {
-                self.keep(values, None);
+        match done {
+            // the host wants the call to end
+            Err(e) if matches!(e.status, CANCELLED | OUT_OF_MEMORY) => Some(Err(e)),
+            // if there is only one launch, which the device did not take, nothing has run either
+            Err(e) if e.of_code || (e.status == MODULE && program.has_one_launch()) => {
+                log!(Info, "{}: the general version runs: {}", entry.title, e.message);
+                // a device that failed says nothing of the code
+                if !interrupt::is_passing(&e) && e.status != DEVICE {
+                    self.keep(values, None);
+                }
                 None
             }
-            _ => Some(done),
+            done => Some(done),
         }
     }
 }
@@ -156,6 +164,8 @@ impl Specialise for Staged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arraygpu_compiler::budget::Budget;
+    use std::time::Duration;
 
     const TEXT: &str = "func @f(%x: [f32], %k: i64) -> (r: [f32]) {
         %0 = stage %k
@@ -196,6 +206,16 @@ mod tests {
             assert!(staged.version(&[Lit::i64(1001)]).is_none());
             assert_eq!(staged.versions.read().unwrap().len(), 1);
         }
+    }
+
+    /// A machine may be slow for a while.
+    #[test]
+    fn what_took_too_long_is_tried_again() {
+        let staged = staged();
+        let soon = Budget { time: Duration::ZERO, ..Budget::default() };
+        let late = budget::within(soon, || Ok(staged.version(&[Lit::i64(3)])));
+        assert!(late.unwrap().is_none() && staged.versions.read().unwrap().is_empty());
+        assert!(staged.version(&[Lit::i64(3)]).is_some());
     }
 
     #[test]

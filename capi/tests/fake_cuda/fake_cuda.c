@@ -308,7 +308,7 @@ int cuEventElapsedTime(float *ms, struct event *begin, struct event *end) {
     NEED_CONTEXT;
     if (!begin->timed || !end->timed) bug("an event that takes no times");
     if (!end->on || end->on->done < end->ticket) return NOT_READY;
-    return *ms = (float)(end->ticket - begin->ticket), sticky;
+    return *ms = (float)((int64_t)end->ticket - (int64_t)begin->ticket), sticky;
 }
 int cuEventDestroy_v2(struct event *e) { return ended ? 4 : (counts.events--, free(e), 0); }
 int cuEventRecord(struct event *e, struct stream *s) {

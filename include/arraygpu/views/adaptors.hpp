@@ -97,7 +97,8 @@ template <class T, class U> auto iota(T first, U last) {
     const bool falls = from_below != to_below ? to_below : std::uint64_t(last) < std::uint64_t(first);
     const auto n = std::int64_t(std::uint64_t(last) - std::uint64_t(first));
     if (falls || n < 0) throw error(AGPU_ERROR_SHAPE, "iota: from " + std::to_string(first) + " to " + std::to_string(last));
-    if (n > 0 && U(T(last - 1)) != U(last - 1)) throw error(AGPU_ERROR_INVALID_ARGUMENT, "iota: the type of " + std::to_string(first) + " does not have " + std::to_string(last - 1));
+    const T greatest = n > 0 ? T(last - 1) : first;
+    if (n > 0 && (U(greatest) != U(last - 1) || detail::is_below_zero(greatest) != detail::is_below_zero(U(last - 1)))) throw error(AGPU_ERROR_INVALID_ARGUMENT, "iota: the type of " + std::to_string(first) + " does not have " + std::to_string(last - 1));
     return range<detail::count_part<T, false>>({first, T(1)}, n);
 }
 

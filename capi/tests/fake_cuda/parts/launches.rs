@@ -106,6 +106,18 @@ pub fn timed_launches() {
     assert_eq!((times.len(), &*times[0].0, times[0].1), (2, "scale scale_aligned", 0.0));
     assert!(times.iter().all(|(_, _, seconds)| (seconds - 1e-3).abs() < 1e-9), "{times:?}");
     assert!(times[1].1 >= 1e-3, "{times:?}");
+    // the launch that began first need not be the one that was queued first
+    profile(true);
+    let mut other = null_mut();
+    // SAFETY: the arguments are a handle and a pointer to a local.
+    ok(unsafe { agpu_stream_create(context, &mut other) });
+    for stream in [null_mut(), other] {
+        ok(call_on(context, stream, REVERSED, &[input(x.view()), output(y.view())]));
+    }
+    let times = timed(context);
+    assert!(times[0].1 > 0.0 && times[1].1 == 0.0, "{times:?}");
+    // SAFETY: the arguments are handles.
+    ok(unsafe { agpu_stream_free(context, other) });
     profile(false);
     scale();
     assert_eq!(timed(context), []);

@@ -34,7 +34,7 @@ parts! {
     code: rejected_code images absent_code unloading loads_at_once;
     launches: launches timed_launches;
     tuning: tuned_launches;
-    staged: staged_values captured_version;
+    staged: staged_values staged_launches staged_within_budget captured_version;
     iterations: iterations iterations_without_memory iterations_until;
     streams: streams threads readers_on_two_streams;
     capture: capture capture_known capture_elsewhere legacy_stream;

@@ -18,12 +18,29 @@ func @reversed(%x: [f32]) -> (result: [f32]) {
 }
 "#;
 
-fn staging() -> AgpuModule {
-    AgpuModule { staged: TEXT.as_ptr().cast(), staged_length: TEXT.len() as i64, ..with_images(|_| ()) }
+/// The entry `twice_then_reversed`, of several launches, with its length staged.
+const SEVERAL: &str = r#"
+func @twice_then_reversed(%x: [f32]) -> (doubled: [f32], result: [f32], version: i32) {
+  %0 = len %x
+  %1 = stage %0
+  require stop 4i64, %1 "never for three"
+  %2 = sub %1, 1i64
+  %3 = generate %1 (%i: i64) {
+    %4 = sub %2, %i
+    %5 = at %x, %4
+    yield %5
+  }
+  %6 = cast i32 %1
+  return %3, %3, %6
+}
+"#;
+
+fn staging(text: &'static str) -> AgpuModule {
+    AgpuModule { staged: text.as_ptr().cast(), staged_length: text.len() as i64, ..with_images(|_| ()) }
 }
 
 pub fn staged_values() {
-    let (fake, context, module) = (Fake::get(), gpu(), staging());
+    let (fake, context, module) = (Fake::get(), gpu(), staging(TEXT));
     let reverse = |context, n: usize| {
         let (from, to) = (Vector::in_context(context, &values(n)), Vector::in_context(context, &vec![0.0; n]));
         let args = [input(from.view()), output(to.view())];
@@ -71,10 +88,48 @@ pub fn staged_values() {
     done();
 }
 
+/// If the driver rejects code of a version for which the general one has several launches, nothing has run yet.
+pub fn staged_launches() {
+    let (fake, context, module) = (Fake::get(), gpu(), staging(SEVERAL));
+    for (n, options) in [(3, ""), (50, "reject_ptx=1,reject_cubin=1"), (50, "")] {
+        fake.options(options);
+        let (x, [doubled, back]) = (values(n), [(); 2].map(|()| Vector::in_context(context, &vec![0.0; n])));
+        let (from, mut version) = (Vector::in_context(context, &x), 0);
+        let args = [input(from.view()), output(doubled.view()), output(back.view()), out_scalar(&mut version)];
+        // SAFETY: the module and the arguments live.
+        ok(unsafe { agpu_invoke(&module, TWICE_THEN_REVERSED, null(), args.as_ptr(), 4) });
+        assert_eq!((doubled.get()[0], back.get()[0]), (x[0] * 4.0, x[n - 1]), "{n} {options}");
+    }
+    free(context);
+    assert!(fake.counts().nothing(), "{:?}", fake.counts());
+    done();
+}
+
+/// Reverses a vector where the environment may not allow the code of a specialised version.
+pub fn staged_within_budget() {
+    let (fake, context, module) = (Fake::get(), gpu(), staging(TEXT));
+    let (from, to) = (Vector::in_context(context, &values(50)), Vector::in_context(context, &[0.0; 50]));
+    let args = [input(from.view()), output(to.view())];
+    let is_allowed = std::env::var_os("ARRAYGPU_BUDGET").is_none();
+    for _ in 0..2 {
+        // SAFETY: the module and the arguments live.
+        ok(unsafe { agpu_invoke(&module, REVERSED, null(), args.as_ptr(), 2) });
+        let ran = fake.launches().last().unwrap().entry().to_string();
+        assert_eq!(ran != "reversed", is_allowed, "{ran}");
+    }
+    if !is_allowed {
+        assert_eq!(to.get(), values(50).into_iter().rev().collect::<Vec<f32>>());
+    }
+    drop((from, to));
+    free(context);
+    assert!(fake.counts().nothing(), "{:?}", fake.counts());
+    done();
+}
+
 /// A version of which a graph holds a call keeps its code when others take its place, and when its
 /// program is gone.
 pub fn captured_version() {
-    let (fake, context, module) = (Fake::get(), gpu(), staging());
+    let (fake, context, module) = (Fake::get(), gpu(), staging(TEXT));
     fake.set_current(fake.primary(0));
     let stream = fake.stream();
     let pair = |n: usize| {
