@@ -112,18 +112,9 @@ pub fn kernels(
         let is_last =
             |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
         let is_general = group.variants.iter().any(is_last);
-        // the code of resident rows has a limit of its own, and takes nothing from other launches
-        let before = group.choice.is_resident().then(|| std::mem::take(&mut c.code_size().written[1]));
-        let emitted = emit(c, fused, scalars, &group);
-        if let Some(before) = before {
-            c.code_size().written[1] = before;
-        }
-        let (k, grid) = match emitted {
+        let (k, grid) = match emit(c, fused, scalars, &group) {
             // a variant with fewer guards serves the calls of one with too much code
-            Err(e) if e.code == "E0405" && !is_general => {
-                c.code_size().written[1] = 0;
-                continue;
-            }
+            Err(e) if e.code == "E0405" && !is_general => continue,
             written => written?,
         };
         // without the variant that leaves parts there is nothing to join

@@ -112,11 +112,6 @@ pub struct VariantGroup {
 }
 
 impl Choice {
-    /// Whether rows or columns stay on the chip.
-    pub fn is_resident(&self) -> bool {
-        matches!(self, Choice::ResidentRows(_) | Choice::StagedRows(_) | Choice::ResidentColumns(_))
-    }
-
     /// Returns the strategy as reports name it.
     pub fn strategy(&self, fused: &FusedGroup, nested: bool) -> Strategy {
         match self {

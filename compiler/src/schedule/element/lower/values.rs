@@ -101,10 +101,10 @@ impl Lower<'_, '_, '_> {
         Ok(e)
     }
 
-    /// Counts an operation that is generated, and returns an error if the function has too many.
+    /// Counts an operation that is generated, and returns an error if the variant has too many.
     fn written(&mut self, n: NodeId) -> Result<()> {
         let s = &mut *self.launch.scheduler;
-        let written = &mut s.size.written[usize::from(self.k.is_gpu())];
+        let written = &mut s.size.written;
         *written += 1;
         if written.is_multiple_of(BETWEEN_CHECKS) {
             budget::check().map_err(|e| e.at(self.launch.g.node(n).loc.first()))?;
