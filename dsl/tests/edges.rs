@@ -114,6 +114,28 @@ fn extents_of_any_size() {
     assert!(!fused(&g, &[x, scalar(i64::MAX)]).1);
 }
 
+/// The length of a vector that the function returns is small, whoever gives it, because the vector has memory: sums of
+/// indices below it cannot wrap, and their reads are proven. A vector that is only summed has none.
+#[test]
+fn lengths_of_results_are_small() {
+    let lagged = |x: VExp<f32>, lags: SExp<i64>| {
+        let n = x.len();
+        generate(lags, |k| {
+            generate(n, |i| cond((i + k).lt(n), x.at(i) * x.at((i + k).min(n - 1)), 0.0)).sum()
+        })
+    };
+    let returned = lower(["x", "lags"], "r", lagged);
+    let mapped = lower(["x", "lags"], "r", |x: VExp<f32>, lags: SExp<i64>| lagged(x, lags) * 2.0);
+    let summed = lower(["x", "lags"], "r", |x: VExp<f32>, lags: SExp<i64>| lagged(x, lags).sum());
+    let is_proven = |f: &Function| {
+        let fused = pipeline::run(f, &mut |_, _| ()).expect("the passes work");
+        !fused.to_string().contains(" = at ")
+    };
+    assert_eq!([&returned, &mapped, &summed].map(is_proven), [true, true, false]);
+    let x = vector(&[1f32, 2., 3., 4., 5.]);
+    assert_eq!(everywhere(&returned, &[x, scalar(7i64)]), [vector(&[55f32, 40., 26., 14., 5., 0., 0.])]);
+}
+
 /// Iterations get a scalar that a loop or an index computes as they get that of a reduction.
 #[test]
 fn scalars_that_the_device_computes() {
