@@ -34,7 +34,7 @@ use crate::core::postponed::{self, Opened, Postponed};
 use crate::core::prove::prove;
 use crate::core::simplify::{extent, extents, simplify};
 use crate::core::total_reads::{Asked, total};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, rewrite::rewrite_from};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Tested, rewrite::rewrite_from};
 use crate::core::{kept_records, panels, recompute, tuples};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -295,7 +295,7 @@ impl Fuse {
         }
         let tests = (0u8..).zip(&index).map(|(axis, i)| {
             let n = extent(g, x, axis);
-            g.add(Op::Within(*i, n))
+            g.add(Op::Within(*i, n, Tested::Index))
         });
         let tests: Vec<NodeId> = tests.collect();
         let inside = tests.into_iter().reduce(|a, b| g.add(Op::Binary(BinaryOp::And, a, b)));
