@@ -82,6 +82,17 @@ fn general_version_beyond_a_budget() {
     }
 }
 
+/// A driver that cannot say which capture a stream is a part of, or when a graph is destroyed, leaves a workspace to each
+/// graph.
+#[test]
+fn graphs_of_older_drivers() {
+    for without in ["cuStreamGetCaptureInfo_v2", "cuUserObjectCreate", "cuGraphRetainUserObject"] {
+        let (None, Some(driver)) = (part(), build(Some(without))) else { return };
+        let variables = [("ARRAYGPU_TEST_WITHOUT", without)];
+        assert_eq!(play(&driver, "captured_in_turn", "", &variables), "ok", "{without}");
+    }
+}
+
 #[test]
 fn drivers_that_will_do() {
     answers(None, "", "", ["1", "", "device 2", "a GPU"]);

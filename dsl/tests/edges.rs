@@ -46,6 +46,40 @@ fn loops_as_long_as_an_index_says() {
     }
 }
 
+/// Such a loop has no steps where the index is outside, also if it is written for an element of another array, of a
+/// part, or of one that is read backwards.
+#[test]
+fn loops_as_long_as_an_index_from_far_away() {
+    let sum = |n: SExp<i64>| loop_for(n, 0f32, |k, s| s + k.cast::<f32>());
+    let (names, n) = (["x", "j"], |x: VExp<f32>| x.len());
+    let functions = [
+        lower(names, "r", |x: VExp<f32>, j: VExp<i64>| generate(n(x), sum).gather(j)),
+        lower(names, "r", |x: VExp<f32>, j: VExp<i64>| iota(n(x)).map(sum).gather(j)),
+        lower(names, "r", |x: VExp<f32>, j: VExp<i64>| generate(n(x) + 2, sum).slice(1, n(x) + 1).gather(j)),
+        lower(names, "r", |x: VExp<f32>, j: VExp<i64>| generate(n(x), sum).reverse().gather(j)),
+        lower(names, "r", |x: VExp<f32>, j: VExp<i64>| {
+            let all = generate2(2, n(x), |i, k| sum(i + k) + loop_for(k, 0f32, |l, s| s + sum(l)));
+            j.map(|j| all.at(1, j))
+        }),
+        lower(names, "r", |x: VExp<f32>, j: VExp<i64>| {
+            let (all, z) = (generate(n(x), |i| sum(i) + x.at(i)), x.scan(0.0, |a, b| a + b));
+            j.map(|j| all.at(j) + z.at(j))
+        }),
+    ];
+    let x = vector(&[1f32, 2., 4., 8., 16.]);
+    for f in functions {
+        everywhere(&f, &[x.clone(), vector(&[0i64, 3, 4])]);
+        for j in [1i64 << 62, i64::MAX, i64::MIN, -1, 5] {
+            let args = [x.clone(), vector(&[2i64, j])];
+            assert!(recorded(&f, &args).starts_with("element 1"), "{j}");
+            let fused = pipeline::run(&f, &mut |_, _| ()).expect("the passes work");
+            assert!(interp::run(&fused, &args).expect("the call works").recorded);
+        }
+    }
+    let alone = lower(["x", "j"], "r", |x: VExp<f32>, j: SExp<i64>| generate(n(x), sum).at(j));
+    recorded(&alone, &[x, scalar(1i64 << 62)]);
+}
+
 /// What a function of an array that no one could store gives, in the passes' form and on a simulated GPU, and whether
 /// it leaves a record. Nothing is read out of bounds.
 fn fused(f: &Function, args: &[Value]) -> (Vec<Value>, bool) {
@@ -78,6 +112,28 @@ fn extents_of_any_size() {
     });
     assert_eq!(everywhere(&g, &[x.clone(), scalar(3i64)]), [matrix(&[[1u8, 2]])]);
     assert!(!fused(&g, &[x, scalar(i64::MAX)]).1);
+}
+
+/// The length of a vector that the function returns is small, whoever gives it, because the vector has memory: sums of
+/// indices below it cannot wrap, and their reads are proven. A vector that is only summed has none.
+#[test]
+fn lengths_of_results_are_small() {
+    let lagged = |x: VExp<f32>, lags: SExp<i64>| {
+        let n = x.len();
+        generate(lags, |k| {
+            generate(n, |i| cond((i + k).lt(n), x.at(i) * x.at((i + k).min(n - 1)), 0.0)).sum()
+        })
+    };
+    let returned = lower(["x", "lags"], "r", lagged);
+    let mapped = lower(["x", "lags"], "r", |x: VExp<f32>, lags: SExp<i64>| lagged(x, lags) * 2.0);
+    let summed = lower(["x", "lags"], "r", |x: VExp<f32>, lags: SExp<i64>| lagged(x, lags).sum());
+    let is_proven = |f: &Function| {
+        let fused = pipeline::run(f, &mut |_, _| ()).expect("the passes work");
+        !fused.to_string().contains(" = at ")
+    };
+    assert_eq!([&returned, &mapped, &summed].map(is_proven), [true, true, false]);
+    let x = vector(&[1f32, 2., 3., 4., 5.]);
+    assert_eq!(everywhere(&returned, &[x, scalar(7i64)]), [vector(&[55f32, 40., 26., 14., 5., 0., 0.])]);
 }
 
 /// Iterations get a scalar that a loop or an index computes as they get that of a reduction.

@@ -160,6 +160,23 @@ fn destinations_outside_are_recorded_ignored_or_clamped() {
     let f = lower(["i"], "counts", |i: VExp<i64>| i.histogram(3));
     let record = recorded(&f, &[vector(&i)]);
     assert!(record.contains("element 1") && record.contains("groups.rs"), "{record}");
+    // the record speaks of a destination, whatever goes there and however it is found
+    let said = "a destination is outside of the result";
+    assert!(record.contains(said), "{record}");
+    let x = vector(&x[..3]);
+    let sums = lower(["x", "i"], "r", |x: VExp<f32>, i: VExp<i64>| x.scatter_reduce(3, i, 0.0, |a, b| a + b));
+    let last = lower(["x", "i"], "r", |x: VExp<f32>, i: VExp<i64>| x.scatter(3, i, 0.0));
+    let once = lower(["x", "i"], "r", |x: VExp<f32>, i: VExp<i64>| x.scatter_unique(3, i, 0.0));
+    let loose = lower(["x", "i"], "r", |x: VExp<f32>, i: VExp<i64>| {
+        x.scatter_reduce(3, i.unordered(), 0.0, |a, b| a + b)
+    });
+    for f in [sums, last, once, loose] {
+        let record = recorded(&f, &[x.clone(), vector(&[0i64, 2, 3])]);
+        assert!(
+            record.starts_with("element 2") && record.contains(said) && record.contains("groups.rs"),
+            "{record}"
+        );
+    }
 }
 
 #[test]

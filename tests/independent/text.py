@@ -291,7 +291,9 @@ class FunctionParser:
     op_elem = op_at
 
     def op_within(self, word):
-        return self.node(word, [self.operand(), self.after(",")], "bool", 0)
+        operands = [self.operand(), self.after(",")]
+        self.p.eat("destination")
+        return self.node(word, operands, "bool", 0)
 
     def op_reverse(self, word):
         a = self.operand()

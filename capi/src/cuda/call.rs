@@ -1,11 +1,12 @@
 //! A call of a function on a GPU: the data that all parts of its execution need.
 
+use super::captured::OfCapture;
 use super::gpu::Gpu;
 use super::images::Images;
-use super::state::Stream;
+use super::state::{Shared, Stream};
 use crate::module::{Entry, Loaded};
 use crate::tuning::Tuned;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub(super) struct Call<'a> {
     pub loaded: &'static Loaded,
@@ -14,6 +15,15 @@ pub(super) struct Call<'a> {
     pub gpu: &'a Arc<Gpu>,
     pub stream: &'a Stream,
     pub capturing: bool,
-    /// What was measured for the package on this device, as it was known when the call began.
+    /// The workspace of the graph that the call is captured in.
+    pub of_capture: Option<OfCapture>,
+    /// What was measured of the package on this device, as it was known when the call began.
     pub tuned: Option<Tuned>,
+}
+
+impl Call<'_> {
+    /// Returns what the launches of the call share with others that come before or after them.
+    pub fn shared(&self) -> &Mutex<Shared> {
+        self.of_capture.as_deref().unwrap_or(&self.stream.shared)
+    }
 }

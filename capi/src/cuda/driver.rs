@@ -96,6 +96,11 @@ table! { {
 } optional {
     stream_id = "cuStreamGetId"(CUstream, *mut u64);
     event_elapsed = "cuEventElapsedTime"(*mut f32, CUevent, CUevent);
+    capture_info = "cuStreamGetCaptureInfo_v2"(
+        CUstream, *mut c_uint, *mut u64, *mut CUgraph, *mut *const CUgraphNode, *mut usize
+    );
+    user_object = "cuUserObjectCreate"(*mut CUuserObject, *mut c_void, CUhostFn, c_uint, c_uint);
+    graph_retain = "cuGraphRetainUserObject"(CUgraph, CUuserObject, c_uint, c_uint);
 } }
 
 /// Formats a version as `CUDA 12.4`.

@@ -66,7 +66,8 @@ pub(crate) fn run(
         lock(&gpu.code.captured).insert(loaded.id);
     }
     let tuned = loaded.tuning.on(&loaded.name, images, &gpu.device.name);
-    let call = Call { loaded, entry, images, gpu, stream, capturing, tuned };
+    let of_capture = if capturing { Some(gpu.of_capture(stream)?) } else { None };
+    let call = Call { loaded, entry, images, gpu, stream, capturing, of_capture, tuned };
     let queueing = stream.queueing();
     // a call that fails half-way has allocated on the stream, too
     let done = reserve(entry, args, ws, On::Device(gpu, stream)).and_then(|()| {
@@ -283,14 +284,14 @@ impl Call<'_> {
             };
             frame.scalars[place] = wanted;
             if !direct {
-                let slot = self.stream.take_slot(self.gpu)?;
+                let slot = lock(self.shared()).take_slot(self.gpu)?;
                 frame.slots.push(slot);
                 frame.scalars[place] = slot;
                 frame.copies.push((wanted, slot, bytes));
             }
         }
         for t in (0..plan.temps.len()).filter(|t| plan.temps[*t].ty.is_scalar()) {
-            let slot = self.stream.take_slot(self.gpu)?;
+            let slot = lock(self.shared()).take_slot(self.gpu)?;
             frame.slots.push(slot);
             frame.scalars[params + results + t] = slot;
         }
@@ -301,7 +302,7 @@ impl Call<'_> {
     fn clean(&self, ws: &mut Workspace) -> Result<()> {
         ws.memory.release_all_on(self.stream);
         for slot in ws.frame.slots.drain(..) {
-            self.stream.give_slot(slot);
+            lock(self.shared()).give_slot(slot);
         }
         let unmarked = self.stream.is_own() || self.capturing;
         let marked = if unmarked { Ok(()) } else { self.gpu.mark(self.stream) };

@@ -1,6 +1,7 @@
 //! A context's share of a GPU: the device's primary context, a stream and a memory pool of its own,
 //! and the code that it has loaded.
 
+use super::captured::Spare;
 use super::device::Device;
 use super::driver::{self, Api};
 use super::open::{Driver, driver};
@@ -32,6 +33,8 @@ pub(crate) struct Gpu {
     pub(super) adding: Mutex<()>,
     /// Device memory that is freed with the context: (address, bytes).
     pub(super) lasting: Mutex<Vec<(CUdeviceptr, u64)>>,
+    /// Workspaces of graphs that were destroyed.
+    pub(super) spare: Spare,
     pub usage: Usage,
     pub(super) words: Words,
     pub(super) code: Code,
@@ -108,6 +111,7 @@ impl Gpu {
             streams: Table::new(),
             adding: Mutex::new(()),
             lasting: Mutex::new(Vec::new()),
+            spare: Spare::default(),
             usage: Usage::new(),
             words: Words::new(),
             code: Code::new(),

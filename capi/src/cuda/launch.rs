@@ -92,10 +92,10 @@ impl Call<'_> {
         }
         let mut memory = LaunchMemory::default();
         if needs.scratch > 0 {
-            memory.scratch = self.stream.scratch(self.gpu, needs.scratch)?;
+            memory.scratch = lock(self.shared()).scratch(self.gpu, needs.scratch)?;
         }
         if needs.counters > 0 {
-            memory.counters = self.stream.counters(self.gpu, needs.counters)?;
+            memory.counters = lock(self.shared()).counters(self.gpu, needs.counters)?;
         }
         Ok(memory)
     }

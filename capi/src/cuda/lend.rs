@@ -4,7 +4,7 @@
 //! A stream that the caller frees is not destroyed: buffers remember it as the stream that used
 //! them last, and it has its scratch. It is lent again when its work is done, so a program that
 //! makes a stream for each of its tasks has as many streams as ever worked at the same time. One that
-//! was captured is never lent again, because its graph uses its scratch.
+//! was captured is never lent again, because its graph leaves its error records there.
 
 use super::gpu::{Gpu, Uncaptured};
 use super::state::{Lent, Stream};
@@ -62,7 +62,7 @@ impl Gpu {
     }
 
     /// Whether the work that this library queued on the stream is done, and no graph, which may run
-    /// at any time, has the stream's workspace.
+    /// at any time, leaves error records for the stream.
     fn may_lend(&self, stream: &Stream) -> bool {
         // SAFETY: the event is one of this library.
         let is_idle = || unsafe { (self.api().event_query)(stream.event) } == 0;

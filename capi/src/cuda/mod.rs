@@ -8,6 +8,7 @@
 //! state     the data of streams, error records, pinned words and loaded code; table: where they are
 //! memory    stream-ordered allocations, the limit on their bytes
 //! stream    the order between streams, what the kernels on one share
+//! captured  what the kernels of a captured graph share
 //! words     host memory for scalar results
 //! lend      streams that the library makes for the caller, host callbacks
 //! event     points of a stream to wait for
@@ -26,6 +27,7 @@
 
 mod as_device;
 mod call;
+mod captured;
 mod check;
 mod choice;
 pub(crate) mod chosen;

@@ -2,6 +2,7 @@
 //! loaded code. This file defines the data; `stream.rs`, `records.rs`, `words.rs` and `code.rs`
 //! work with it.
 
+use super::captured::OfCapture;
 use super::removable::Removable;
 use crate::module::Entry;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUmodule};
@@ -102,7 +103,8 @@ unsafe impl Send for Records {}
 /// Streams of this library do not wait for the legacy default stream.
 pub(super) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
 
-/// Memory that the launches on one stream use one after another (`Stream::scratch_launches`).
+/// A workspace: memory that the launches on one stream use one after another (`Stream::scratch_launches`), or those
+/// of one stream in one capture.
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) scratch: Block,
@@ -124,7 +126,7 @@ pub(crate) struct Stream {
     pub index: u32,
     /// Whether this library made the stream for the caller, and the caller has it now.
     pub(super) lent: Lent,
-    /// Whether it was captured since it has this workspace: a graph may hold addresses of it.
+    /// Whether it was captured: a graph may leave error records for it.
     pub(super) captured: AtomicBool,
     /// The driver's unique number of the stream: a caller's handle may be reused for another
     /// stream.
@@ -132,6 +134,8 @@ pub(crate) struct Stream {
     /// Marks the work on the stream up to the last `Gpu::mark`.
     pub event: CUevent,
     pub(super) shared: Mutex<Shared>,
+    /// The last capture that a call on the stream was a part of: its number, and the workspace that its graph has.
+    pub(super) of_capture: Mutex<Option<(u64, OfCapture)>>,
     /// Held while the kernels of a launch that uses the scratch are queued.
     pub(super) scratch_launches: Mutex<()>,
     pub(super) records: Mutex<Records>,

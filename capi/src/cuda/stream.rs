@@ -46,6 +46,7 @@ impl Stream {
             id: AtomicU64::new(id),
             event,
             shared: Mutex::default(),
+            of_capture: Mutex::default(),
             scratch_launches: Mutex::default(),
             records: Mutex::default(),
             reading: Mutex::default(),
@@ -93,39 +94,40 @@ impl Stream {
             }
         }
     }
+}
 
-    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after another, and those
-    /// of a launch are queued under `scratch_launches`.
-    pub fn scratch(&self, gpu: &Gpu, bytes: u64) -> Result<CUdeviceptr> {
-        grown(gpu, &mut lock(&self.shared).scratch, bytes, 64 << 10)
+impl Shared {
+    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after another, and those of
+    /// a launch are queued under `scratch_launches`.
+    pub fn scratch(&mut self, gpu: &Gpu, bytes: u64) -> Result<CUdeviceptr> {
+        grown(gpu, &mut self.scratch, bytes, 64 << 10)
     }
 
     /// Returns counters, which are zero, and which every kernel leaves at zero.
-    pub fn counters(&self, gpu: &Gpu, count: u64) -> Result<CUdeviceptr> {
-        grown(gpu, &mut lock(&self.shared).counters, count.saturating_mul(4), 4 << 10)
+    pub fn counters(&mut self, gpu: &Gpu, count: u64) -> Result<CUdeviceptr> {
+        grown(gpu, &mut self.counters, count.saturating_mul(4), 4 << 10)
     }
 
     /// Returns a word of device memory for a scalar.
-    pub fn take_slot(&self, gpu: &Gpu) -> Result<CUdeviceptr> {
+    pub fn take_slot(&mut self, gpu: &Gpu) -> Result<CUdeviceptr> {
         const MORE: u64 = 256;
-        let mut shared = lock(&self.shared);
-        if let Some(slot) = shared.slots.pop() {
+        if let Some(slot) = self.slots.pop() {
             return Ok(slot);
         }
         let first = gpu.lasting(MORE * 8)?;
-        let room = shared.slots.capacity() + MORE as usize;
-        shared.slots.reserve(room); // so that giving back never allocates
-        shared.slots.extend((1..MORE).rev().map(|i| first + i * 8));
+        let room = self.slots.capacity() + MORE as usize;
+        self.slots.reserve(room); // so that giving back never allocates
+        self.slots.extend((1..MORE).rev().map(|i| first + i * 8));
         Ok(first)
     }
 
-    pub fn give_slot(&self, slot: CUdeviceptr) {
-        lock(&self.shared).slots.push(slot);
+    pub fn give_slot(&mut self, slot: CUdeviceptr) {
+        self.slots.push(slot);
     }
 }
 
-/// Returns a block of at least that many bytes. The old block stays allocated, because a captured
-/// graph may hold its address.
+/// Returns a block of at least that many bytes. The old block stays allocated, because queued or captured kernels may
+/// hold its address.
 fn grown(gpu: &Gpu, block: &mut Block, bytes: u64, least: u64) -> Result<CUdeviceptr> {
     if block.bytes < bytes {
         let more = bytes.checked_next_power_of_two().unwrap_or(bytes).max(least);
@@ -196,16 +198,12 @@ impl Gpu {
         Ok(id)
     }
 
-    /// Handles a known handle that may be another stream now: it waits for the old stream's work,
-    /// because both use the same scratch, or takes new scratch if a graph holds the old.
+    /// Handles a known handle that may be another stream now: it waits for the old stream's work, because both use
+    /// the same workspace.
     #[cold]
     fn recognise(&self, stream: &Stream, id: u64) -> Result<()> {
         self.check_context(stream.raw)?;
         self.after(stream, stream)?;
-        if stream.captured.swap(false, Ordering::AcqRel) {
-            // the old blocks stay allocated
-            *lock(&stream.shared) = Shared::default();
-        }
         stream.id.store(id, Ordering::Relaxed);
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::builder::{Builder, Variable};
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use crate::interrupt::refused;
 use arraygpu_compiler::build;
-use arraygpu_compiler::core::{Lambda, NodeId, Op};
+use arraygpu_compiler::core::{Lambda, NodeId, Op, Tested};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 
 /// Returns the function that makes the operation with this name from its operands.
@@ -32,7 +32,7 @@ pub(super) fn operation(name: &str, operands: usize) -> Result<impl Fn(&[NodeId]
         Kind::Binary(op) => Op::Binary(op, o[0], o[1]),
         Kind::MulAdd => Op::MulAdd(o[0], o[1], o[2]),
         Kind::Select => Op::Select(o[0], o[1], o[2]),
-        Kind::Within => Op::Within(o[0], o[1]),
+        Kind::Within => Op::Within(o[0], o[1], Tested::Index),
     })
 }
 

@@ -100,6 +100,10 @@ impl Fake {
     pub fn end_capture(&self, stream: Stream) -> *mut c_void {
         self.symbol::<extern "C" fn(Stream) -> *mut c_void>("fake_end_capture")(stream)
     }
+    /// Destroys a graph whose runs are done.
+    pub fn destroy_graph(&self, graph: *mut c_void) {
+        self.symbol::<extern "C" fn(*mut c_void)>("fake_destroy_graph")(graph);
+    }
     pub fn launch_graph(&self, graph: *mut c_void, stream: Stream) {
         self.symbol::<extern "C" fn(*mut c_void, Stream)>("fake_launch_graph")(graph, stream);
     }

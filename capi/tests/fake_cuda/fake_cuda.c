@@ -149,12 +149,19 @@ struct op {
     void (*callback)(void *);
     struct op *next;
 };
+/* What an owner of a graph asked to be told of its end. */
+struct user_object { void *of; void (*destroy)(void *); struct user_object *next; };
+struct graph {
+    uint64_t id; /* of its capture */
+    struct op *head, *tail;
+    struct user_object *held;
+};
 struct stream {
     struct context *context;
     uint64_t id, queued, done;
     struct op *head, *tail;
     int destroyed, blocking, capturing; /* capturing: 1, 2 when it is spoilt */
-    struct op *graph, *graph_tail;
+    struct graph *graph;
     struct stream *next;
 };
 static struct stream *streams;
@@ -237,7 +244,7 @@ static int queue(struct stream *s, struct op o) {
     struct op *copy = malloc(sizeof o);
     *copy = o, copy->next = NULL;
     if (s->capturing) {
-        *(s->graph ? &s->graph_tail->next : &s->graph) = copy, s->graph_tail = copy;
+        *(s->graph->head ? &s->graph->tail->next : &s->graph->head) = copy, s->graph->tail = copy;
     } else {
         *(s->head ? &s->tail->next : &s->head) = copy, s->tail = copy, s->queued++;
         if (option("eager", 0)) run(s, s->queued);
@@ -261,13 +268,21 @@ struct stream *fake_stream(void) {
 }
 void fake_stream_destroy(struct stream *s) { s->destroyed = 1; }
 void fake_stream_reuse(struct stream *s) { s->destroyed = 0, s->id += 1000; }
-void fake_begin_capture(struct stream *s) { s->capturing = 1, s->graph = NULL, captures++; }
+void fake_begin_capture(struct stream *s) {
+    static uint64_t ids;
+    s->capturing = 1, s->graph = calloc(1, sizeof *s->graph), s->graph->id = ++ids, captures++;
+}
 void *fake_end_capture(struct stream *s) {
     int spoilt = s->capturing == 2;
     return captures--, s->capturing = 0, spoilt ? NULL : (void *)s->graph;
 }
 void fake_launch_graph(void *graph, struct stream *s) {
-    for (struct op *o = graph; o; o = o->next) queue(s, *o);
+    for (struct op *o = ((struct graph *)graph)->head; o; o = o->next) queue(s, *o);
+}
+/* The runs of the graph are done. */
+void fake_destroy_graph(struct graph *graph) {
+    for (struct user_object *o = graph->held; o; o = o->next) o->destroy(o->of);
+    graph->head = NULL, graph->held = NULL;
 }
 int cuStreamCreate(struct stream **out, unsigned flags) {
     NEED_CONTEXT;
@@ -295,6 +310,21 @@ int cuStreamGetCtx(struct stream *s, struct context **out) { return s = real(s),
 int cuStreamGetId(struct stream *s, uint64_t *id) {
     s = real(s);
     return s->destroyed ? BAD_HANDLE : s->capturing ? spoil(s, UNSUPPORTED) : (*id = s->id, 0);
+}
+int cuStreamGetCaptureInfo_v2(struct stream *s, unsigned *status, uint64_t *id, struct graph **graph, void *nodes, void *count) {
+    if (nodes || count) bug("the nodes of a capture are asked for");
+    s = real(s), *status = (unsigned)s->capturing;
+    return s->capturing ? *id = s->graph->id, *graph = s->graph, 0 : 0;
+}
+int cuUserObjectCreate(struct user_object **out, void *of, void (*destroy)(void *), unsigned count, unsigned flags) {
+    if (count != 1 || flags != 1) bug("a user object with other references");
+    *out = calloc(1, sizeof **out), (*out)->of = of, (*out)->destroy = destroy;
+    return 0;
+}
+int cuGraphRetainUserObject(struct graph *graph, struct user_object *object, unsigned count, unsigned flags) {
+    if (count != 1 || flags != 1) bug("a graph that shares a user object");
+    object->next = graph->held, graph->held = object;
+    return 0;
 }
 int cuStreamIsCapturing(struct stream *s, unsigned *status) { return s = real(s), *status = (unsigned)s->capturing, ended ? 4 : implicit(s); }
 int cuEventCreate(struct event **out, unsigned flags) {

@@ -9,7 +9,7 @@ use super::bins::{self, Bins};
 use super::orders::{generated, inside, mapped, ordered};
 use super::segments::{first_where, reduced};
 use super::simplify::extent;
-use super::{Graph, Lambda, NodeId, Op};
+use super::{Graph, Lambda, NodeId, Op, Tested};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// What happens to elements whose destination is outside of the result.
@@ -28,7 +28,7 @@ pub enum Outside {
 pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside) -> NodeId {
     match outside {
         Outside::Recorded => mapped(g, indices, |g, i| {
-            let is_inside = g.add(Op::Within(i, n));
+            let is_inside = g.add(Op::Within(i, n, Tested::Destination));
             let nowhere = g.lit(Lit::i64(-1));
             select(g, is_inside, i, nowhere)
         }),
@@ -65,7 +65,7 @@ pub fn are_unique(g: &mut Graph, to: NodeId, n: NodeId) -> NodeId {
         let first = select(g, is_inside, first, i);
         let is_second = binary(g, BinaryOp::Ne, first, i);
         let index = g.add(Op::Cast(Ty::I64, is_second));
-        vec![g.add(Op::Within(index, one))]
+        vec![g.add(Op::Within(index, one, Tested::Index))]
     })[0];
     g.add(Op::Materialize(are_first))
 }

@@ -53,7 +53,8 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
         return;
     }
     let visits = MAX_VISITS * order.len();
-    let mut guards = Guards { leads, visits, ..Guards::of(rules, vec![]) };
+    let stored = sizes::stored(f);
+    let mut guards = Guards { leads, visits, stored, ..Guards::of(rules, vec![]) };
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value);
     }
@@ -102,6 +103,8 @@ struct Guards<'a> {
     /// The indices whose extents are at most a small sum of lengths. With another extent, an index may be any number
     /// from 0 on, because nothing of that size need be stored.
     small: HashSet<NodeId>,
+    /// The extents of vectors that the function returns.
+    stored: HashSet<NodeId>,
     /// The forms that are not negative where the current node is needed.
     conditions: Vec<Linear>,
     /// The nodes that lead to a total read, or to a division that leaves a record.
@@ -113,8 +116,8 @@ struct Guards<'a> {
 
 impl<'a> Guards<'a> {
     fn of(rules: &'a Equations, indices: Vec<(NodeId, NodeId, usize)>) -> Guards<'a> {
-        let (small, leads, made) = (HashSet::default(), HashSet::default(), Made::default());
-        Guards { rules, indices, small, conditions: vec![], leads, visits: 0, made }
+        let [small, stored, leads] = [(); 3].map(|()| HashSet::default());
+        Guards { rules, indices, small, stored, conditions: vec![], leads, visits: 0, made: Made::default() }
     }
 
     fn node(&mut self, g: &mut Graph, n: NodeId) -> NodeId {

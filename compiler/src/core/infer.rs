@@ -25,7 +25,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         Op::Stage(a) => t.scalar(*a, "the operand of stage").map(Type::scalar),
         Op::Len(x, axis) => t.axis(*x, *axis, "the operand of len").map(|_| Type::scalar(Ty::I64)),
         Op::At(x, indices) | Op::Elem(x, indices) => t.element(*x, indices),
-        Op::Within(i, n) => t.within(*i, *n),
+        Op::Within(i, n, _) => t.within(*i, *n),
         Op::Leave(label, _) => t.leave(*label),
         Op::Map(f, srcs) => t.map(f, srcs),
         Op::Generate(extents, f) => t.generate(extents, f),

@@ -59,6 +59,7 @@ pub use function::{Function, Output, Param, Require, Rule};
 pub use graph::{Graph, Node};
 pub use labels::LabelSet;
 pub use operands::Operands;
+pub use records::Tested;
 pub use scan_part::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 pub use stencil_hint::StencilHint;
 
@@ -166,11 +167,11 @@ pub enum Op {
     /// A read at indices that are proven to be in bounds. After `fuse` it reads a parameter or a
     /// materialized array only.
     Elem(NodeId, Vec<NodeId>),
-    /// Whether 0 <= index < n; leaves an error record if not. `fuse` makes it from `At` of a
-    /// computed array.
-    Within(NodeId, NodeId),
-    /// Whether a label, u32, is not 0 (`labels`). If so, it leaves the record of the place that has the label,
-    /// which is one of these. `kept_records` makes it.
+    /// Whether 0 <= index < n; leaves an error record if not, which says what was tested. `fuse` makes it from
+    /// `At` of a computed array.
+    Within(NodeId, NodeId, Tested),
+    /// Whether a label (`labels`), u32, is not 0; then it leaves the record of the place that has the label, one of
+    /// these. `kept_records` makes it.
     Leave(NodeId, LabelSet),
 
     /// A function applied to the elements of arrays of one shape.

@@ -43,7 +43,7 @@ macro_rules! operands {
             | Op::Argsort(a)
             | Op::Materialize(a) => $f(a),
             Op::Binary(_, a, b)
-            | Op::Within(a, b)
+            | Op::Within(a, b, _)
             | Op::Fill(a, b)
             | Op::Pick { src: a, index: b, .. }
             | Op::Spread { src: a, n: b, .. }

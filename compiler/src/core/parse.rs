@@ -5,7 +5,8 @@ mod labels;
 
 use super::MAX_RANK;
 use super::{
-    Check, Form, Function, Lambda, NodeId, Op, Output, Param, Require, Rule, ScanPart, StencilHint, Type,
+    Check, Form, Function, Lambda, NodeId, Op, Output, Param, Require, Rule, ScanPart, StencilHint, Tested,
+    Type,
 };
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
@@ -213,7 +214,7 @@ impl Parser<'_> {
             "len" => Op::Len(self.operand()?, self.axis()?),
             "at" => Op::At(self.after_comma()?, self.more()?),
             "elem" => Op::Elem(self.after_comma()?, self.more()?),
-            "within" => Op::Within(self.operand()?, self.after(",")?),
+            "within" => Op::Within(self.operand()?, self.after(",")?, self.c.eat(Tested::DESTINATION).into()),
             "leave" => Op::Leave(self.operand()?, self.labels()?),
             "reverse" => Op::Reverse(self.operand()?, self.axis()?),
             "permute" => {

@@ -4,7 +4,7 @@
 //! that of z for nothing would take quadratic time in a chain of gathers. So the bodies of such arrays stay as the
 //! author wrote them, and are walked through for each index at which an element is needed.
 
-use super::total_reads::has_unproven_indices;
+use super::total_reads::{Asked, has_unproven_indices};
 use super::{Function, Graph, Lambda, NodeId, Op, Var};
 use crate::budget;
 use crate::scalar::Ty;
@@ -81,36 +81,39 @@ impl Opened {
 pub type Compose<'c> = dyn FnMut(&mut Graph, Op, bool) -> NodeId + 'c;
 
 /// A walk through a body.
-struct Walk {
+struct Walk<'a> {
     /// The nodes that replace those of the body, first the arguments.
     made: HashMap<NodeId, NodeId>,
     /// The variables in scope.
     scope: Vec<Var>,
     /// The variables that make a read unproven, with the indices of loops whose extents depend on these.
     unproven: Vec<Var>,
+    /// The element that is asked for, if its index is not proven.
+    asked: Option<Asked<'a>>,
 }
 
-/// Returns an opened body with these arguments, composed. `proven` says whether reads that depend on them are.
+/// Returns an opened body with these arguments, composed. Reads that depend on them are proven unless an element is
+/// `asked` for at an index that is not.
 pub fn composed(
     g: &mut Graph,
     opened: &Opened,
     args: &[NodeId],
-    proven: bool,
+    asked: Option<Asked>,
     compose: &mut Compose,
 ) -> NodeId {
     let Opened { vars, nodes, body } = opened.clone();
     let made = nodes.into_iter().zip(args.iter().copied()).collect();
-    let unproven = if proven { Vec::new() } else { vars.clone() };
-    Walk { made, scope: vars, unproven }.body(g, body, compose)
+    let unproven = if asked.is_some() { vars.clone() } else { Vec::new() };
+    Walk { made, scope: vars, unproven, asked }.body(g, body, compose)
 }
 
 /// Returns a lambda with a composed body.
 pub fn composed_lambda(g: &mut Graph, lambda: &Lambda, compose: &mut Compose) -> Lambda {
-    let mut walk = Walk { made: HashMap::default(), scope: Vec::new(), unproven: Vec::new() };
+    let mut walk = Walk { made: HashMap::default(), scope: Vec::new(), unproven: Vec::new(), asked: None };
     walk.lambda(g, lambda, true, compose)
 }
 
-impl Walk {
+impl Walk<'_> {
     fn body(&mut self, g: &mut Graph, body: NodeId, compose: &mut Compose) -> NodeId {
         let mut steps: Option<((Lambda, bool), Lambda)> = None;
         for n in g.reachable_until([body], |n| g.is_closed(n) || self.made.contains_key(&n)) {
@@ -121,7 +124,10 @@ impl Walk {
             let asked = g.set_loc(Default::default());
             let loc = g.node(n).loc.within(&asked);
             g.set_loc(loc.clone());
-            let operands: Vec<NodeId> = op.operands().map(|o| *self.made.get(&o).unwrap_or(&o)).collect();
+            let mut operands: Vec<NodeId> = op.operands().map(|o| *self.made.get(&o).unwrap_or(&o)).collect();
+            if let Some(asked) = self.asked {
+                asked.limit(g, &op, &self.unproven, &mut operands);
+            }
             let proven = !has_unproven_indices(g, &op, &self.unproven);
             let lambda = op.lambda().map(|l| match &op {
                 // all values of a loop have the same step

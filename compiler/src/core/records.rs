@@ -31,9 +31,29 @@ pub fn may_record_here(g: &Graph, roots: impl IntoIterator<Item = NodeId>) -> bo
     g.reachable_until(roots, is_known).into_iter().any(|n| g.op(n).may_record(g))
 }
 
-/// Returns the text of a node's error record, if it says that a loop or an iteration does not end.
+/// What [`Op::Within`] tests.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Tested {
+    /// The index of a read, or a number that is written as one.
+    Index,
+    /// Where an element is to go (semantics 5.21).
+    Destination,
+}
+
+impl From<bool> for Tested {
+    fn from(is_destination: bool) -> Tested {
+        if is_destination { Tested::Destination } else { Tested::Index }
+    }
+}
+
+impl Tested {
+    /// What the text of core IR says behind the test of a destination.
+    pub const DESTINATION: &str = "destination";
+}
+
+/// Returns what an error record of a node says, where it is that a loop or an iteration does not end.
 pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
-    let Op::Within(steps, _) = *g.op(n) else { return None };
+    let Op::Within(steps, ..) = *g.op(n) else { return None };
     match g.op(steps) {
         Op::Loop { .. } => Some("a loop takes more steps than its limit"),
         Op::At(array, _) | Op::Elem(array, _) => match g.op(*array) {
@@ -55,7 +75,7 @@ pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
 /// within (cast i64 (count < n)), (cast i64 (count <= n))
 /// ```
 pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
-    let Op::Within(index, elements) = *g.op(n) else { return None };
+    let Op::Within(index, elements, _) = *g.op(n) else { return None };
     let compared = |n: NodeId| match *g.op(n) {
         Op::Cast(_, c) => match *g.op(c) {
             Op::Binary(op, a, b) => Some((op, [a, b])),
@@ -70,7 +90,15 @@ pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
 /// The text of such an error record, in which the two numbers replace the braces.
 pub const WORDS_OF_NUMBER: &str = "with_len: {} elements are kept, not {}";
 
-/// The text of an error record of a read, in a function that is interpreted.
+/// Returns what an error record of a node says that tests another number than the index of a read.
+pub fn words_of_test(g: &Graph, n: NodeId) -> Option<&'static str> {
+    match g.op(n) {
+        Op::Within(_, _, Tested::Destination) => Some("a destination is outside of the result"),
+        _ => words_of_limit(g, n).or_else(|| wrong_bounds(g, n)).or_else(|| broken_promise(g, n)),
+    }
+}
+
+/// What an error record of a read says in a function that is interpreted.
 pub const WORDS_OF_READ: &str = "an index is out of range";
 
 /// Returns the text of a node's error record, in a function that is interpreted.
@@ -80,10 +108,7 @@ pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
         _ if promised_number(g, n).is_some() => {
             "a filter keeps another number of elements than the author promises"
         }
-        _ => words_of_limit(g, n)
-            .or_else(|| wrong_bounds(g, n))
-            .or_else(|| broken_promise(g, n))
-            .unwrap_or(WORDS_OF_READ),
+        _ => words_of_test(g, n).unwrap_or(WORDS_OF_READ),
     }
 }
 
@@ -122,7 +147,7 @@ impl Records {
 
 /// Returns the text of a node's error record, if the node tests unique destinations (`destinations::are_unique`).
 pub fn broken_promise(g: &Graph, n: NodeId) -> Option<&'static str> {
-    let Op::Within(index, one) = *g.op(n) else { return None };
+    let Op::Within(index, one, _) = *g.op(n) else { return None };
     let Op::Cast(_, is_second) = *g.op(index) else { return None };
     let differs = |n: NodeId| matches!(g.op(n), Op::Binary(BinaryOp::Ne, ..));
     let is_test = match *g.op(is_second) {
@@ -136,7 +161,7 @@ pub fn broken_promise(g: &Graph, n: NodeId) -> Option<&'static str> {
 
 /// Returns the text of a node's error record, if the node tests the bounds of a segment (`segments::are_bounds`).
 pub fn wrong_bounds(g: &Graph, n: NodeId) -> Option<&'static str> {
-    let Op::Within(index, one) = *g.op(n) else { return None };
+    let Op::Within(index, one, _) = *g.op(n) else { return None };
     let Op::Cast(_, is_wrong) = *g.op(index) else { return None };
     let Op::Binary(BinaryOp::Lt, a, b) = *g.op(is_wrong) else { return None };
     let is = |n: NodeId, value: i64| g.as_lit(n).is_some_and(|n| n.as_i64() == value);

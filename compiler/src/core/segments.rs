@@ -21,7 +21,7 @@ use super::element_loops::looped;
 use super::identity;
 use super::orders::{generated, inside, lengths_of_runs};
 use super::simplify::extent;
-use super::{Graph, Lambda, NodeId, Op, TILE, tuples};
+use super::{Graph, Lambda, NodeId, Op, TILE, Tested, tuples};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The operator of a reduction, and its initial value, whose number of components is that of the reduction.
@@ -62,7 +62,7 @@ pub fn are_bounds(g: &mut Graph, [begin, end]: [NodeId; 2], count: NodeId) -> No
     let tests = tests.map(|(op, a, b)| {
         let is_wrong = g.add(Op::Binary(op, a, b));
         let index = g.add(Op::Cast(Ty::I64, is_wrong));
-        g.add(Op::Within(index, one))
+        g.add(Op::Within(index, one, Tested::Index))
     });
     tests.into_iter().reduce(|a, b| binary(g, BinaryOp::And, a, b)).expect("three tests")
 }

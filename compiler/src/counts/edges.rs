@@ -19,7 +19,7 @@ impl Walk<'_> {
             | Op::Checked
             | Op::Len(..)
             | Op::Iota(_) => vec![],
-            Op::Within(index, _) => vec![edge(*index, 1.0, Kind::Index)],
+            Op::Within(index, ..) => vec![edge(*index, 1.0, Kind::Index)],
             Op::Select(c, _, usual) if is_rare(self.g.op(*c)) => {
                 vec![edge(*c, 1.0, Kind::Value), edge(*usual, 1.0, Kind::Value)]
             }

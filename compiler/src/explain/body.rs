@@ -257,7 +257,7 @@ impl Body {
                 self.visit(g, *condition, own);
                 self.visit(g, *usual, own);
             }
-            Op::Within(index, _) => self.indices.push((*index, own)),
+            Op::Within(index, ..) => self.indices.push((*index, own)),
             Op::Loop { step, count, init, .. } => {
                 init.iter().for_each(|o| self.visit(g, *o, own));
                 self.indices.push((*count, own));

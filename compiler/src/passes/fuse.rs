@@ -33,8 +33,8 @@ use crate::core::linear;
 use crate::core::postponed::{self, Opened, Postponed};
 use crate::core::prove::prove;
 use crate::core::simplify::{extent, extents, simplify};
-use crate::core::total_reads::{opened, total};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, rewrite::rewrite_from};
+use crate::core::total_reads::{Asked, total};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Tested, rewrite::rewrite_from};
 use crate::core::{kept_records, panels, recompute, tuples};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -150,25 +150,30 @@ impl Fuse {
         self.scalar(g, op)
     }
 
-    /// Returns the body of a postponed array with these arguments, and composes the elements that
-    /// it reads. Unless they are `proven`, reads that depend on them become total.
-    fn composed(
+    /// Returns the body of the array `x` with these arguments, with composed elements if that was postponed. Its reads
+    /// are proven for the index space only: if another index may be `asked` for, those that depend on it become total.
+    fn body(
         &mut self,
         g: &mut Graph,
         x: NodeId,
         lambda: &Lambda,
         args: &[NodeId],
-        proven: bool,
+        asked: Option<Asked>,
     ) -> NodeId {
-        if !proven && postponed::has_arrays(g, lambda) {
-            // only when loops over views are composed does it show which reads depend on the arguments
+        let is_postponed = self.as_written.contains(&x);
+        if let Some(asked) = asked.filter(|_| !is_postponed || postponed::has_arrays(g, lambda)) {
+            // which reads depend on the arguments shows when loops over views are composed
             let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-            let lambda = g.lambda(&types, |g, vars| self.composed(g, x, lambda, vars, true));
-            let lambda = total(g, &lambda);
-            return g.open(&lambda, args);
+            let composed =
+                is_postponed.then(|| g.lambda(&types, |g, vars| self.body(g, x, lambda, vars, None)));
+            let total = total(g, composed.as_ref().unwrap_or(lambda), asked);
+            return g.open(&total, args);
+        }
+        if !is_postponed {
+            return g.open(lambda, args);
         }
         let opened = self.opened.entry(x).or_insert_with(|| Opened::of(g, lambda)).clone();
-        postponed::composed(g, &opened, args, proven, &mut |g, op, unproven| self.compose(g, op, unproven))
+        postponed::composed(g, &opened, args, asked, &mut |g, op, unproven| self.compose(g, op, unproven))
     }
 
     fn compose(&mut self, g: &mut Graph, op: Op, unproven: bool) -> NodeId {
@@ -289,7 +294,7 @@ impl Fuse {
         }
         let tests = (0u8..).zip(&index).map(|(axis, i)| {
             let n = extent(g, x, axis);
-            g.add(Op::Within(*i, n))
+            g.add(Op::Within(*i, n, Tested::Index))
         });
         let tests: Vec<NodeId> = tests.collect();
         let inside = tests.into_iter().reduce(|a, b| g.add(Op::Binary(BinaryOp::And, a, b)));
@@ -343,6 +348,7 @@ impl Fuse {
             return g.add(Op::Elem(x, index.to_vec()));
         }
         g.set_loc(loc);
+        let asked_at = (!proven).then_some(Asked { array: x, index });
         let mut index = index.to_vec();
         let e = match g.op(x).clone() {
             // elements that read a scan are stored by the launch that scans the tiles
@@ -352,15 +358,9 @@ impl Fuse {
             }
             Op::Map(lambda, srcs) => {
                 let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, &index, proven)).collect();
-                match self.as_written.contains(&x) {
-                    true => self.composed(g, x, &lambda, &args, proven),
-                    false => opened(g, lambda, &args, proven),
-                }
+                self.body(g, x, &lambda, &args, asked_at)
             }
-            Op::Generate(_, lambda) if self.as_written.contains(&x) => {
-                self.composed(g, x, &lambda, &index, proven)
-            }
-            Op::Generate(_, lambda) => opened(g, lambda, &index, proven),
+            Op::Generate(_, lambda) => self.body(g, x, &lambda, &index, asked_at),
             Op::Slice { src, axis, start, stride, .. } => {
                 let i = &mut index[axis as usize];
                 let step = linear::mul(g, *i, stride);

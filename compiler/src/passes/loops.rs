@@ -48,7 +48,7 @@ fn unlimited(g: &mut Graph, op: Op) -> NodeId {
             let count = g.lit(Lit::i64(i64::MAX));
             g.add(Op::Loop { step, which, count, init })
         }
-        Op::Within(steps, n)
+        Op::Within(steps, n, _)
             if matches!(g.op(steps), Op::Loop { which, init, .. } if *which as usize == init.len())
                 && most(g, g.op(steps), n).is_some() =>
         {

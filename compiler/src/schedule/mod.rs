@@ -228,7 +228,6 @@ impl Scheduler<'_> {
         chain: Option<(Alternative, &[FusedGroup], &HashSet<NodeId>)>,
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
-        self.size.written = [0; 2];
         let stages = alternatives::stencil_chain::stages(&self.f.graph, &self.by_stages, fused);
         let mut refusal = None;
         let mut c = LaunchContext::new(self, fused);

@@ -95,8 +95,8 @@ pub struct Scheduler<'a> {
 /// The number of operations in the code that was generated for a function so far.
 #[derive(Default)]
 pub struct CodeSize {
-    /// All code of the present launch: for CPUs, for GPUs.
-    pub written: [usize; 2],
+    /// The code of the present variant.
+    pub written: usize,
     /// The variants of GPU kernels.
     pub variants: usize,
     /// The GPU variants of matrix products. They are not part of `variants`, because a product's

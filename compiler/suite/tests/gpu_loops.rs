@@ -326,7 +326,7 @@ fn elements_are_read_from_outside() {
   return %r
 }}"
         );
-        for j in [0, 4, 5, 6, 90, -1] {
+        for j in [0, 4, 5, 6, 90, -1, 1 << 62, i64::MAX] {
             check(&text, &[integers(5), Value::Scalar(Lit::i64(j))], !(0..5).contains(&j));
         }
     }

@@ -88,6 +88,9 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("padded_mirror", |p| p.x.padded(1, 1, Boundary::Mirror).slice(2, p.x.len() + 2)),
     ("padded_wrap", |p| p.x.padded(1, 1, Boundary::Wrap).slice(0, p.x.len())),
     ("padded_constant", |p| p.x.padded(1, 1, Boundary::Constant(9.0)).slice(0, p.x.len())),
+    ("padded_by_the_call", |p| {
+        p.x.padded(p.m, p.m - 2, Boundary::Clamp).with_slice(p.m, p.x.slice(0, p.m - 1)).slice(0, p.x.len())
+    }),
     ("with_slice", |p| p.x.with_slice(1, p.y.slice(0, 1))),
     ("iota", |p| iota(p.x.len()).cast()),
     ("fill", |p| fill(p.x.len(), p.s)),
@@ -119,6 +122,10 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("map_planes", |p| p.t.map_planes(|m| m.sum()).padded(0, p.extra(), Boundary::Clamp).slice(0, p.x.len())),
     ("iterate", |p| p.x.iterate(2, |x| x * 0.5 + p.y)),
     ("iterate_of_the_call", |p| p.x.iterate(p.m, |x| x / x.dot(x).sqrt())),
+    ("iterate_by_a_loop", |p| {
+        let s = loop_for(p.m, p.s, |i, s| s * 0.5 + i.cast::<f32>());
+        p.x.iterate(2, |x| x * s + [p.s, s].at(p.m - 1))
+    }),
     ("iterate_indexed", |p| p.x.iterate_indexed(3, |t, x| x * 0.5 + p.y * t.cast::<f32>())),
     ("iterate_while", |p| {
         iterate_while(20, p.x.sin(), |x| x.abs().max().ge(0.25), |x| x * 0.5).check_every(2).0
@@ -279,6 +286,7 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         p.k.map(|k| loop_for(p.x.len(), 0.0f32, |i, s| s + p.x.at(i) * cond(i.lt(k), lit(1.0f32), 0.5)))
     }),
     ("loop_for_of_data", |p| p.k.map(|k| loop_for(k, 1.0f32, |i, s| s + 1.0 / (i + 1).cast::<f32>()))),
+    ("loop_for_of_an_index", |p| generate(p.x.len(), |n| loop_for(n, 0.0f32, |i, s| s + p.x.at(i)))),
     ("loop_while", |p| {
         p.x.map(|a| loop_while((a.abs(), 0.0f32), |(v, _)| v.gt(0.25), |(v, k)| (v * 0.5, k + 1.0)).1)
     }),

@@ -2,7 +2,7 @@
 
 use super::{Gen, ok};
 use crate::values;
-use arraygpu_compiler::core::{NodeId, Op, verify};
+use arraygpu_compiler::core::{NodeId, Op, Tested, verify};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// Whether an author may write it: not what passes make.
@@ -75,10 +75,10 @@ impl Gen<'_> {
                 // an index that runs over the extent is inside
                 let own = self.indices.iter().find(|i| i.extent == n).map(|i| i.var);
                 match own {
-                    Some(i) => self.add(Op::Within(i, n)),
+                    Some(i) => self.add(Op::Within(i, n, Tested::Index)),
                     None if self.wild => {
                         let i = self.index(d);
-                        self.add(Op::Within(i, n))
+                        self.add(Op::Within(i, n, Tested::Index))
                     }
                     None => self.comparison(d),
                 }

@@ -196,10 +196,3 @@ pub const NEIGHBOURS: Reason = Reason::new(
     &[],
     "the second state of a step reads neighbours of the new first one, which another launch has stored",
 );
-/// Reads that nothing proves any more.
-pub const PARAMETER: Reason = Reason::new(
-    Work,
-    &[],
-    "an index whose extent is a parameter may be any number, so that its sum with another one may wrap: reads at it are \
-     clamped and tested",
-);

@@ -281,7 +281,6 @@ fn series(c: &mut Corpus) {
             Array::vector(8, |k| (0..40 - k).map(|i| (x[i] - m) * (x[i + k] - m)).sum())
         },
     )
-    .because(reason::PARAMETER)
     .fewest(2)
     .within(1e-3);
     c.add(

@@ -37,7 +37,7 @@ parts! {
     staged: staged_values staged_launches staged_within_budget captured_version;
     iterations: iterations iterations_without_memory iterations_until;
     streams: streams threads readers_on_two_streams;
-    capture: capture capture_known capture_elsewhere legacy_stream;
+    capture: capture capture_known captured_in_turn capture_elsewhere legacy_stream;
     copies: strided_copies matrix_copies two_devices asynchronous_copies;
     asynchronous: lent_streams events records_and_events callbacks tasks;
 }

@@ -1,21 +1,31 @@
 //! Sums that cannot wrap, so that their linear forms are their values over the integers.
 //!
-//! Lengths are far below 2^63, and so are small multiples of them, and indices whose extents are lengths. An extent
-//! that is a scalar parameter may be any number, and so may an index below it: `i + 2` may wrap, whereas `i`, `i - 1`
-//! and `n - 1 - i` cannot.
+//! Lengths are far below 2^63, and so are small multiples of them, and the indices of what has lengths as extents. An
+//! extent that a scalar parameter gives may be any number, and so may be an index below it: `i + 2` may wrap, whereas
+//! `i`, `i - 1` and `n - 1 - i` cannot. The length of a vector that the function returns is small whoever gives it: the
+//! vector has memory before anything is computed. (A matrix tells nothing of one extent, because the other one may be 0.)
 
 use super::{Guards, MAX_STEPS, is_clamp};
 use crate::core::index_space::without_bound;
 use crate::core::linear::{Linear, is_i64};
-use crate::core::{Graph, NodeId, Op};
+use crate::core::simplify::extent;
+use crate::core::{Function, Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
+use rustc_hash::FxHashSet as HashSet;
+
+/// Returns the extents of the vectors that a function returns.
+pub(super) fn stored(f: &mut Function) -> HashSet<NodeId> {
+    let vectors = f.results.iter().map(|r| r.value).filter(|x| f.graph.ty(*x).rank == 1);
+    let vectors: Vec<NodeId> = vectors.collect();
+    vectors.into_iter().map(|x| extent(&mut f.graph, x, 0)).collect()
+}
 
 impl Guards<'_> {
     /// Notes which indices, from this one on, have small extents.
     pub(super) fn learn_extents(&mut self, g: &Graph, from: usize) {
         for at in from..self.indices.len() {
             let (index, extent, _) = self.indices[at];
-            if self.is_bounded(g, extent, true, MAX_STEPS) {
+            if self.stored.contains(&extent) || self.is_bounded(g, extent, true, MAX_STEPS) {
                 self.small.insert(index);
             }
         }

@@ -183,7 +183,7 @@ impl<'a> Machine<'a> {
                 );
                 value.unwrap_or(Lit::zero(g.ty(*x).elem))
             }
-            Op::Within(i, len) => {
+            Op::Within(i, len, _) => {
                 let (i, len) = (self.scalar(*i, env).as_i64(), self.scalar(*len, env).as_i64());
                 self.leave(n, !(0..len).contains(&i));
                 Lit::bool((0..len).contains(&i))

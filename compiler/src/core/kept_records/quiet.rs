@@ -66,7 +66,7 @@ impl Quiet {
                 }
                 all
             }
-            Op::Within(i, n) => inside(g, i, n),
+            Op::Within(i, n, _) => inside(g, i, n),
             Op::Leave(label, _) => {
                 let none = g.lit(Lit::zero(Ty::U32));
                 simplify(g, Op::Binary(BinaryOp::Eq, label, none))

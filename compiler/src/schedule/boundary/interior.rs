@@ -120,7 +120,7 @@ fn decided(
 pub fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
     match *op {
-        Op::Binary(Max | Min | Ge | Gt | Le | Lt | Eq | Ne | Rem, a, b) | Op::Within(a, b)
+        Op::Binary(Max | Min | Ge | Gt | Le | Lt | Eq | Ne | Rem, a, b) | Op::Within(a, b, _)
             if is_i64(g, a) =>
         {
             Some((a, b))

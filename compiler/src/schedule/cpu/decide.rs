@@ -132,11 +132,11 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
                 let at = at.iter().map(|i| self.node(*i, true)).collect();
                 self.l.g.add(Op::Elem(x, at))
             }
-            Op::Within(i, n) => {
+            Op::Within(i, n, what) => {
                 let (i, n) = (self.node(i, true), self.node(n, false));
                 match self.reads && self.within(&[(i, n)]) {
                     true => self.l.g.lit(Lit::bool(true)),
-                    false => simplify(&mut self.l.g, Op::Within(i, n)),
+                    false => simplify(&mut self.l.g, Op::Within(i, n, what)),
                 }
             }
             op => {
@@ -284,7 +284,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
     fn leaves_none(&mut self, n: NodeId) -> NodeId {
         let mut bounds = match self.l.g.op(n).clone() {
             Op::At(x, at) => at.iter().zip(0..).map(|(i, axis)| (*i, self.l.extent(x, axis))).collect(),
-            Op::Within(i, len) => vec![(i, len)],
+            Op::Within(i, len, _) => vec![(i, len)],
             Op::Leave(label, _) => return with_zero(&mut self.l.g, BinaryOp::Eq, label),
             _ => Vec::new(),
         };

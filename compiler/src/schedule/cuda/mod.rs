@@ -112,18 +112,9 @@ pub fn kernels(
         let is_last =
             |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
         let is_general = group.variants.iter().any(is_last);
-        // the code of resident rows has a limit of its own, and leaves that of other launches as it is
-        let before = group.choice.is_resident().then(|| std::mem::take(&mut c.code_size().written[1]));
-        let emitted = emit(c, fused, scalars, &group);
-        if let Some(before) = before {
-            c.code_size().written[1] = before;
-        }
-        let (k, grid) = match emitted {
-            // if a variant has too much code, one with fewer guards serves its calls
-            Err(e) if e.code == "E0405" && !is_general => {
-                c.code_size().written[1] = 0;
-                continue;
-            }
+        let (k, grid) = match emit(c, fused, scalars, &group) {
+            // a variant with fewer guards serves the calls of one with too much code
+            Err(e) if e.code == "E0405" && !is_general => continue,
             written => written?,
         };
         // if the variant that leaves partial results was left out, there is nothing to join

@@ -111,11 +111,6 @@ pub struct VariantGroup {
 }
 
 impl Choice {
-    /// Whether rows or columns stay in registers or shared memory.
-    pub fn is_resident(&self) -> bool {
-        matches!(self, Choice::ResidentRows(_) | Choice::StagedRows(_) | Choice::ResidentColumns(_))
-    }
-
     /// Returns the strategy as reports name it.
     pub fn strategy(&self, fused: &FusedGroup, nested: bool) -> Strategy {
         match self {

@@ -31,9 +31,11 @@ pub use scope::{ElementScope, Loaded, ShortRow, UnlikelyArms};
 /// people cannot read it.
 const MAX_DEPTH: u32 = 10;
 
-/// The kernels of a launch may contain this many operations on a target, plus
-/// [`MAX_OF_EACH`] for each node of the function's graph. A launch at this limit takes the
-/// compiler about a second, and some megabytes of text.
+/// Each variant of a launch's kernel may contain this many operations, plus [`MAX_OF_EACH`] for each
+/// node of the function's graph. The limit finds nested operations whose code is exponential; how
+/// much code other variants have must refuse no program, because there are more of them for some
+/// layouts and lengths than for others. A variant at this limit takes the compiler about a second,
+/// and some megabytes of text.
 const MAX_WRITTEN: usize = 30_000;
 const MAX_OF_EACH: usize = 20;
 
@@ -50,6 +52,7 @@ pub struct Lower<'c, 's, 'a> {
 impl<'c, 's, 'a> Lower<'c, 's, 'a> {
     /// Begins a variant for arrays with any strides (`strided`), or for contiguous arrays.
     pub fn new(launch: &'c mut LaunchContext<'s, 'a>, name: &str, target: Target, strided: bool) -> Self {
+        launch.code_size().written = 0;
         Lower { launch, k: KernelBuilder::new(name, target, strided), scope: ElementScope::default() }
     }
 

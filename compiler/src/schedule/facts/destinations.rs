@@ -19,7 +19,7 @@ pub fn in_short(g: &mut Graph, at: NodeId) -> NodeId {
 
 /// Whether a condition tests bounds within which an index always is.
 fn is_inside(g: &Graph, c: NodeId) -> bool {
-    let Op::Within(i, n) = *g.op(c) else { return false };
+    let Op::Within(i, n, _) = *g.op(c) else { return false };
     let (least, most) = range(g, i);
     least >= 0 && g.as_lit(n).and_then(Lit::as_int).is_some_and(|n| most < n)
 }

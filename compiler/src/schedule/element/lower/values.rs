@@ -6,7 +6,7 @@ use super::region::{Record, Region};
 use super::{Lower, MAX_DEPTH, MAX_OF_EACH, MAX_WRITTEN, Operand, UnlikelyArms};
 use crate::budget;
 use crate::core::labels::{LabelSet, Says};
-use crate::core::records::{WORDS_OF_NUMBER, broken_promise, promised_number, words_of_limit, wrong_bounds};
+use crate::core::records::{WORDS_OF_NUMBER, promised_number, words_of_test};
 use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
@@ -101,10 +101,10 @@ impl Lower<'_, '_, '_> {
         Ok(e)
     }
 
-    /// Counts an operation that is generated, and returns an error if the function has too many.
+    /// Counts an operation that is generated, and returns an error if the variant has too many.
     fn written(&mut self, n: NodeId) -> Result<()> {
         let s = &mut *self.launch.scheduler;
-        let written = &mut s.size.written[usize::from(self.k.is_gpu())];
+        let written = &mut s.size.written;
         *written += 1;
         if written.is_multiple_of(BETWEEN_CHECKS) {
             budget::check().map_err(|e| e.at(self.launch.g.node(n).loc.first()))?;
@@ -143,7 +143,7 @@ impl Lower<'_, '_, '_> {
         if op.is_loop() {
             return nested_loop::value(self, n, r).map(|e| (e, 0));
         }
-        if let Op::Within(i, len) = op {
+        if let Op::Within(i, len, _) = op {
             return self.inside(n, i, len, r).map(|e| (e, 0));
         }
         if let Op::Leave(label, labels) = op {
@@ -197,11 +197,7 @@ impl Lower<'_, '_, '_> {
         }
         let what = match *self.launch.g.op(n) {
             Op::At(x, _) if self.launch.is_param(x) => self.read_of(x),
-            _ => words_of_limit(&self.launch.g, n)
-                .or_else(|| wrong_bounds(&self.launch.g, n))
-                .or_else(|| broken_promise(&self.launch.g, n))
-                .unwrap_or(COMPUTED)
-                .into(),
+            _ => words_of_test(&self.launch.g, n).unwrap_or(COMPUTED).into(),
         };
         self.record(n, what, bad, r);
         Ok(Expr::Reg(reg))

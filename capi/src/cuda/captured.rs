@@ -1,0 +1,86 @@
+//! The workspaces of captured graphs.
+//!
+//! A graph runs whenever its owner says, so what its kernels share belongs to it alone: each stream
+//! of a capture has a workspace for that capture. The graph, and what is instantiated of it, hold
+//! the workspace by a user object of the driver. When the last of these is destroyed and its work is
+//! done, the workspace is given to the next capture. A driver that cannot say which capture it is, or
+//! that has no user objects, leaves it to the graph until the context goes.
+
+use super::gpu::{Gpu, Uncaptured};
+use super::state::{Shared, Stream};
+use super::table::lock;
+use crate::error::Result;
+use cudarc::driver::sys::CUgraph;
+use std::ffi::{c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex};
+
+/// The workspace of one stream in one capture.
+pub(super) type OfCapture = Arc<Mutex<Shared>>;
+
+/// Workspaces that no graph has any more.
+pub(super) type Spare = Arc<Mutex<Vec<Shared>>>;
+
+/// What a graph holds.
+struct Held {
+    shared: OfCapture,
+    spare: Spare,
+}
+
+/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, without which there are no user objects.
+const NO_DESTRUCTOR_SYNC: c_uint = 1;
+/// `CU_GRAPH_USER_OBJECT_MOVE`: the graph gets the caller's reference.
+const MOVE: c_uint = 1;
+
+/// Gives a workspace back. A thread of the driver calls it, in which none of its functions may be called.
+unsafe extern "C" fn destroyed(held: *mut c_void) {
+    // SAFETY: `Gpu::hold` made it for the one call of this function.
+    let held = unsafe { Box::from_raw(held.cast::<Held>()) };
+    let shared = std::mem::take(&mut *lock(&held.shared));
+    lock(&held.spare).push(shared);
+}
+
+impl Gpu {
+    /// Returns the workspace of the capture that a stream is a part of.
+    pub(super) fn of_capture(&self, stream: &Stream) -> Result<OfCapture> {
+        let (mut status, mut number, mut graph) = (0, 0, null_mut());
+        let Some(info) = self.api().capture_info else {
+            return Ok(self.spare_workspace());
+        };
+        // SAFETY: the stream is one of this context; the pointers are to local variables, or NULL for what is
+        // not asked for.
+        let code = unsafe { info(stream.raw, &mut status, &mut number, &mut graph, null_mut(), null_mut()) };
+        self.check(code, "call.stream: cuStreamGetCaptureInfo")?;
+        let mut known = lock(&stream.of_capture);
+        match &*known {
+            Some((of, shared)) if *of == number => Ok(shared.clone()),
+            _ => {
+                let shared = self.spare_workspace();
+                self.hold(graph, &shared);
+                *known = Some((number, shared.clone()));
+                Ok(shared)
+            }
+        }
+    }
+
+    fn spare_workspace(&self) -> OfCapture {
+        Arc::new(Mutex::new(lock(&self.spare).pop().unwrap_or_default()))
+    }
+
+    /// Lets a graph say when it does not need a workspace any more. If that fails, the workspace stays the graph's.
+    fn hold(&self, graph: CUgraph, shared: &OfCapture) {
+        let (Some(create), Some(retain)) = (self.api().user_object, self.api().graph_retain) else { return };
+        let _uncaptured = Uncaptured::enter(self.api());
+        let held = Box::into_raw(Box::new(Held { shared: shared.clone(), spare: self.spare.clone() }));
+        let mut object = null_mut();
+        // SAFETY: the function takes what `held` points to, once; the other pointer is to a local variable.
+        let code = unsafe { create(&mut object, held.cast(), Some(destroyed), 1, NO_DESTRUCTOR_SYNC) };
+        if code != 0 {
+            // SAFETY: the driver did not take it.
+            drop(unsafe { Box::from_raw(held) });
+            return;
+        }
+        // SAFETY: both exist. An object that the graph does not take is never destroyed, and the workspace with it.
+        let _ = unsafe { retain(graph, object, 1, MOVE) };
+    }
+}
