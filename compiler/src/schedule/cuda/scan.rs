@@ -10,6 +10,7 @@
 mod before;
 mod behind;
 mod compact;
+pub mod one_pass;
 mod place;
 mod rows;
 
@@ -48,9 +49,8 @@ type Value = Vec<Expr>;
 /// Returns the variants of a part of a scan; `None` if the group is none.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let scan = Scan::of(&l.g, &fused.items)?;
-    // a whole scan is for one thread of a CPU
-    if l.facts.whole_scan.is_some() {
-        return Some(Vec::new());
+    if let Some(scan) = &l.facts.whole_scan {
+        return Some(one_pass::variants(l, fused, scan));
     }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
     // few elements are counted in 32 bits
@@ -111,9 +111,7 @@ pub fn main(
 ) -> Result<(Vec<Stmt>, Grid)> {
     let mut out = Vec::new();
     let items = Scan::items(&l.launch.g, &fused.items);
-    let lane = lane(l, WARP, &mut out);
-    let warp = bind(l, "warp", warp_number(), &mut out);
-    let code = Code { operator: Operator::of(l, scan), scan, items: &items, fused, layout, lane, warp };
+    let code = Code::new(l, (scan, &items), fused, layout, &mut out);
     if scan.part == ScanPart::Before {
         code.before_tiles(l, &mut out)?;
         return Ok((out, Grid::One));
@@ -133,7 +131,28 @@ struct Code<'a> {
     warp: Expr,
 }
 
-impl Code<'_> {
+impl<'a> Code<'a> {
+    fn new(
+        l: &mut Lower,
+        (scan, items): (&'a Scan, &'a [(usize, &'a Item)]),
+        fused: &'a FusedGroup,
+        layout: ThreadLayout,
+        out: &mut Vec<Stmt>,
+    ) -> Code<'a> {
+        let lane = lane(l, WARP, out);
+        let warp = bind(l, "warp", warp_number(), out);
+        Code { operator: Operator::of(l, scan), scan, items, fused, layout, lane, warp }
+    }
+
+    /// Writes the partial results of a chunk's elements, and returns them with the list of what its lane has in a row.
+    fn chunk(&self, l: &mut Lower, x: &[Value], out: &mut Vec<Stmt>) -> Result<([Value; 4], Vec<Value>)> {
+        let low = self.operator.join(l, &x[0], &x[1], out)?;
+        let high = self.operator.join(l, &x[2], &x[3], out)?;
+        let all = self.operator.join(l, &low, &high, out)?;
+        let third = self.operator.join(l, &low, &x[2], out)?;
+        Ok(([x[0].clone(), low, third, all.clone()], vec![all]))
+    }
+
     /// Writes the code of a tile.
     fn tile(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let n = self.scan.length(&mut l.launch.g);
