@@ -138,7 +138,8 @@ fn a_scan_in_one_pass_has_the_bits_of_its_order() {
     let f = core::parse_one(SUMS).expect("a function");
     let targets = Targets { cpu: false, cuda: true };
     let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
-    let whole = compiled.kernels.iter().find(|k| k.gpu_variants().iter().any(|v| v.launch.entry == "f_0_whole"));
+    let whole =
+        compiled.kernels.iter().find(|k| k.gpu_variants().iter().any(|v| v.launch.entry == "f_0_whole"));
     assert!(whole.is_some(), "there is a launch for the whole");
     for n in [1, 8191, 8192, 40_001, 290_000] {
         let number = |i: usize, by: usize| Lit::f32(((i * by) % 1009) as f32 * 0.001 - 0.4);
@@ -149,7 +150,8 @@ fn a_scan_in_one_pass_has_the_bits_of_its_order() {
         for (order, span) in orders.iter().flat_map(|order| [(*order, 1), (*order, 3)]) {
             for (version, layout) in [(0, Layout::Contiguous), (1, Layout::InPlace)] {
                 let how = How { layout, version: Some(version), span, order };
-                let found = gpu::call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{n}, {how:?}: {e}"));
+                let found =
+                    gpu::call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{n}, {how:?}: {e}"));
                 assert!(found.entries.iter().any(|e| e.starts_with("f_0_whole")), "{:?}", found.entries);
                 assert_eq!(found.results, expected, "{n}, {how:?}");
             }

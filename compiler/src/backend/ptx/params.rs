@@ -92,7 +92,10 @@ impl Params {
         let counters = list.len();
         if k.has_counters() {
             // words of two counters begin at multiples of 8 bytes
-            list.push(Param { note: "counters".into(), pointer: Some(if k.scratch.is_empty() { 16 } else { 4 }) });
+            list.push(Param {
+                note: "counters".into(),
+                pointer: Some(if k.scratch.is_empty() { 16 } else { 4 }),
+            });
         }
         let records = list.len();
         if !k.sites.is_empty() {

@@ -340,7 +340,14 @@ impl<'k, 'm> Machine<'k, 'm> {
         Ok(())
     }
 
-    pub(super) fn race<T>(&self, new: Access<'k>, does: &str, old: Access<'k>, did: &str, index: i64) -> Check<T> {
+    pub(super) fn race<T>(
+        &self,
+        new: Access<'k>,
+        does: &str,
+        old: Access<'k>,
+        did: &str,
+        index: i64,
+    ) -> Check<T> {
         let what = format!("element {index} of {} is {does} and {did}, unordered", self.name(new.through));
         self.both(FaultKind::Race, new, old, what)
     }

@@ -251,7 +251,8 @@ impl Schedule {
                 blocks.extend((number * size..(number + 1) * size).map(|number| Block::start(m, number)));
             }
             if std::mem::take(&mut m.has_news) {
-                let awaiting = blocks.iter_mut().flat_map(|b| &mut b.warps).filter(|w| w.state == State::Awaiting);
+                let awaiting =
+                    blocks.iter_mut().flat_map(|b| &mut b.warps).filter(|w| w.state == State::Awaiting);
                 awaiting.for_each(|w| w.state = State::Running);
             }
             let Some(b) = self.choose((0..blocks.len()).filter(|b| blocks[*b].can_go_on())) else {

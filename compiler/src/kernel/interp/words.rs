@@ -32,8 +32,7 @@ impl<'k> Machine<'k, '_> {
     /// Records accesses of counters that are no race with one another.
     fn exchange(&mut self, who: Who<'k>, id: Id, counters: std::ops::Range<usize>) -> Check<()> {
         for at in counters {
-            let access =
-                Access { epoch: self.clocks.now(who.thread), at: who.at, through: Target::Counters };
+            let access = Access { epoch: self.clocks.now(who.thread), at: who.at, through: Target::Counters };
             if let Some((other, _)) = self.cells[id.0 as usize][at].update(&self.clocks, access) {
                 return self.race(access, "used", other, "cleared", at as i64);
             }
@@ -101,8 +100,7 @@ impl<'k> Machine<'k, '_> {
     pub(super) fn clear_counters(&mut self, who: Who<'k>, at: i64) -> Check<()> {
         let (id, first) = self.counters(who, at, 4, 4)?;
         for at in first..first + 4 {
-            let access =
-                Access { epoch: self.clocks.now(who.thread), at: who.at, through: Target::Counters };
+            let access = Access { epoch: self.clocks.now(who.thread), at: who.at, through: Target::Counters };
             if let Some((other, _)) = self.cells[id.0 as usize][at].write(&self.clocks, access) {
                 return self.race(access, "cleared", other, "used", at as i64);
             }

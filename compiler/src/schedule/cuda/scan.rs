@@ -144,13 +144,13 @@ impl<'a> Code<'a> {
         Code { operator: Operator::of(l, scan), scan, items, fused, layout, lane, warp }
     }
 
-    /// Writes the partial results of a chunk's elements, and returns them with the list of what its lane has in a row.
-    fn chunk(&self, l: &mut Lower, x: &[Value], out: &mut Vec<Stmt>) -> Result<([Value; 4], Vec<Value>)> {
+    /// Writes the partial results of a chunk's elements.
+    fn chunk(&self, l: &mut Lower, x: &[Value], out: &mut Vec<Stmt>) -> Result<[Value; 4]> {
         let low = self.operator.join(l, &x[0], &x[1], out)?;
         let high = self.operator.join(l, &x[2], &x[3], out)?;
         let all = self.operator.join(l, &low, &high, out)?;
         let third = self.operator.join(l, &low, &x[2], out)?;
-        Ok(([x[0].clone(), low, third, all.clone()], vec![all]))
+        Ok([x[0].clone(), low, third, all])
     }
 
     /// Writes the code of a tile.
@@ -239,6 +239,18 @@ impl<'a> Code<'a> {
         (is_full, n): (&Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Value>> {
+        self.load_after(l, elements, (is_full, n), &|_, _| {}, out)
+    }
+
+    /// The same; of a full tile `first` may have loaded what it reads.
+    fn load_after(
+        &self,
+        l: &mut Lower,
+        elements: &Elements,
+        (is_full, n): (&Expr, &Expr),
+        first: &dyn Fn(&mut Lower, &mut Vec<Stmt>),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Value>> {
         let types: Vec<Ty> = self.types().collect();
         let mut regs: Vec<Vec<Reg>> = Vec::new();
         for _ in &elements.indices {
@@ -252,6 +264,7 @@ impl<'a> Code<'a> {
         let (mut full, mut part) = (Vec::new(), Vec::new());
         if !self.layout.strided {
             l.in_block(|l| {
+                first(l, &mut full);
                 elements.load(l, &[], &mut full);
                 let values =
                     elements.values(l, &[], |l, _, i| self.scan.elements(&mut l.launch.g, i), &mut full)?;

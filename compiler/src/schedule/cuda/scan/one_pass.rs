@@ -5,17 +5,20 @@
 //! order by itself, so that no chain goes through memory, and bits depend on no time).
 //!
 //! A block publishes the total of its next tile before it awaits what stands before the present one: in a wait
-//! everything is normally there already. The last block to arrive clears the words.
+//! everything is normally there already. Elements wait in shared memory, where each thread has its own to itself, so
+//! that registers are left. If they follow from one array, that is copied there while the tile before is scanned. The
+//! last block to arrive clears the words.
 //!
 //! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, and their clearing by one block.
 
 use super::{Code, OF_WARP, ROWS, THREADS, Value, chosen, load_all, store_all};
-use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE};
+use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::kernel::{COPY_BYTES, Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::plan::gpu::{Grid, Profit, TICKET_COUNTERS};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::access;
 use crate::schedule::cuda::elements::Elements;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels;
@@ -44,12 +47,14 @@ pub fn variants(l: &LaunchContext, fused: &FusedGroup, scan: &Scan) -> Vec<Varia
     }
     let layout = ThreadLayout { v: SCAN_CHUNK, threads: THREADS, ..Default::default() };
     let contiguous = Guards::contiguous();
-    let all = [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
+    let all =
+        [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
     let all = if l.wanted.is_general() { &all[..] } else { &all[..2] };
     let choice = Choice::WholeScan(scan.clone());
     let mut group = VariantGroup::guarded(choice, layout, &Rc::new(Interior::whole(fused)), all);
     for variant in &mut group.variants {
-        variant.profit = Profit { min_blocks: Some(MIN_TILES), ..Profit::default() };
+        // any share of the threads: blocks stay as long as there are tiles
+        variant.profit = Profit { min_blocks: Some(MIN_TILES), min_busy: Some(0), ..Profit::default() };
     }
     vec![group]
 }
@@ -81,13 +86,21 @@ struct Blocks<'a> {
     /// is none.
     next: Reg,
     present: Reg,
+    /// The tile after the next one.
+    later: Reg,
+    /// Shared memory for the elements of tiles, of which each thread has its own to itself: the first places of the present
+    /// tile, of the next one, and of the one after it, and the thread's first place in a tile.
+    tile: Mem,
+    slots: [Reg; 3],
+    place: Expr,
+    /// The array that is copied there before it is needed.
+    copied: Option<Copied>,
     /// The group of tiles before which everything is joined, and that.
     group: Reg,
     before: Vec<Reg>,
     /// The half of the memory for groups that the next round uses.
     half: Reg,
-    /// Of the present tile: the partial results of the thread's chunks, and what stands before each chunk in the tile.
-    own: Vec<[Vec<Reg>; 4]>,
+    /// What stands before each of the thread's chunks in the present tile.
     inner: Vec<Vec<Reg>>,
     /// Shared memory: the ticket of the tile after the next one; the totals of rows, and these halved; those of groups;
     /// what stands before the tile in its group.
@@ -98,11 +111,12 @@ struct Blocks<'a> {
     inside: Vec<Mem>,
 }
 
-/// The registers of the next tile.
-struct Next {
-    own: Vec<[Vec<Reg>; 4]>,
-    /// What the chunks of a row have up to the lane's.
-    chunks: Vec<Vec<Reg>>,
+/// An array that is copied to shared memory.
+#[derive(Clone, Copy)]
+struct Copied {
+    array: NodeId,
+    /// Whether its elements are those of the scan.
+    is_all: bool,
 }
 
 impl<'a> Blocks<'a> {
@@ -121,44 +135,81 @@ impl<'a> Blocks<'a> {
             out.push(Stmt::Var(r, int32(value)));
             r
         };
-        let [next, present] = [number(l, "next", 0), number(l, "present", -1)];
+        let [next, present, later] =
+            [("next", 0), ("present", -1), ("later", 0)].map(|(name, n)| number(l, name, n));
+        // without copies there is no tile after the next one
+        let copied = code.copied_array(l);
+        let count = if copied.is_some() { 3 } else { 2 };
+        let slots = [0, 1, 2].map(|at| number(l, "slot", at % count * SCAN_TILE as i32));
         let [group, half] = [number(l, "group", 0), number(l, "half", 0)];
-        let own = (0..OF_WARP).map(|_| [(); 4].map(|()| code.zeros(l, "own", out))).collect();
         let inner = (0..OF_WARP).map(|_| code.zeros(l, "inner", out)).collect();
-        let ticket = l.k.share("ticket", Ty::I32, 1);
+        let ticket = l.k.share("ticket", Ty::I32, 2);
         let rows = code.share(l, "rows", ROWS);
         let halved = code.share(l, "halved", ROWS);
         let groups = code.share(l, "groups", 2 * i64::from(WARPS));
         let inside = code.share(l, "inside", 1);
-        let registers = (next, present, group, before, half);
-        let (next, present, group, before, half) = registers;
-        Ok(Blocks { code, n, tiles, next, present, group, before, half, own, inner, ticket, rows, halved, groups, inside })
+        let tile = l.k.share("tile", code.scan.types[0], count as u32 * SCAN_TILE as u32);
+        let place = code.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
+        let place = place.plus(code.lane.clone().times(int32(SCAN_CHUNK as i32)));
+        let place = bind(l, "place", place, out);
+        Ok(Blocks {
+            code,
+            n,
+            tiles,
+            next,
+            present,
+            later,
+            tile,
+            slots,
+            place,
+            copied,
+            group,
+            before,
+            half,
+            inner,
+            ticket,
+            rows,
+            halved,
+            groups,
+            inside,
+        })
     }
 
     /// Writes the loop over the tiles of a block.
     fn tiles(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let code = self.code;
         let is_leader = levels::is_zero(&thread());
-        let taken = l.k.reg("taken", Ty::I32);
-        let first = vec![Stmt::Ticket(taken, int32(TICKETS)), Stmt::Store(self.ticket, int32(0), Expr::Reg(taken))];
+        let ticket = |at| Expr::load(self.ticket, int32(at));
+        let mut first = Vec::new();
+        for at in 0..2 {
+            let taken = l.k.reg("taken", Ty::I32);
+            first.extend([
+                Stmt::Ticket(taken, int32(TICKETS)),
+                Stmt::Store(self.ticket, int32(at), Expr::Reg(taken)),
+            ]);
+        }
         out.extend([Stmt::If(is_leader.clone(), first, vec![]), Stmt::Barrier]);
-        out.push(Stmt::Assign(self.next, Expr::load(self.ticket, int32(0))));
+        out.extend([Stmt::Assign(self.next, ticket(0)), Stmt::Assign(self.later, ticket(1))]);
+        let (next, present, later) = (Expr::Reg(self.next), Expr::Reg(self.present), Expr::Reg(self.later));
+        self.copy(l, self.next, self.slots[1], out);
         let mut body = Vec::new();
-        let (next, present) = (Expr::Reg(self.next), Expr::Reg(self.present));
-        let has_next = bind(l, "more", Expr::binary(BinaryOp::Lt, next.clone(), self.tiles.clone()), &mut body);
-        // the ticket arrives while the next tile is loaded
-        let (later, taken) = (l.k.reg("later", Ty::I32), l.k.reg("taken", Ty::I32));
-        body.push(Stmt::Var(later, int32(0)));
-        let take = vec![Stmt::Ticket(taken, int32(TICKETS)), Stmt::Assign(later, Expr::Reg(taken))];
-        let takes = Expr::binary(BinaryOp::And, is_leader.clone(), has_next.clone());
+        let is_tile = |e: &Expr| Expr::binary(BinaryOp::Lt, e.clone(), self.tiles.clone());
+        let has_next = bind(l, "more", is_tile(&next), &mut body);
+        let has_later = bind(l, "more", is_tile(&later), &mut body);
+        // the ticket arrives while the next tile is scanned
+        let (newest, taken) = (l.k.reg("newest", Ty::I32), l.k.reg("taken", Ty::I32));
+        body.push(Stmt::Var(newest, int32(0)));
+        let take = vec![Stmt::Ticket(taken, int32(TICKETS)), Stmt::Assign(newest, Expr::Reg(taken))];
+        let takes = Expr::binary(BinaryOp::And, is_leader.clone(), has_later.clone());
         body.push(Stmt::If(takes, take, vec![]));
-        let of_next = Next {
-            own: (0..OF_WARP).map(|_| [(); 4].map(|()| code.zeros(l, "own", &mut body))).collect(),
-            chunks: (0..OF_WARP).map(|_| code.zeros(l, "chunk", &mut body)).collect(),
-        };
-        let begin = l.in_block(|l| self.begin(l, &of_next))?;
+        self.copy(l, self.later, self.slots[2], &mut body);
+        if self.copied.is_some() {
+            body.push(Stmt::CopyWait(1));
+        }
+        let chunks: Vec<Vec<Reg>> = (0..OF_WARP).map(|_| code.zeros(l, "chunk", &mut body)).collect();
+        let begin = l.in_block(|l| self.begin(l, &chunks))?;
         body.extend([Stmt::If(has_next.clone(), begin, vec![]), Stmt::Barrier]);
-        body.push(Stmt::If(is_leader, vec![Stmt::Store(self.ticket, int32(0), Expr::Reg(later))], vec![]));
+        body.push(Stmt::If(is_leader, vec![Stmt::Store(self.ticket, int32(0), Expr::Reg(newest))], vec![]));
         let is_first = Expr::binary(BinaryOp::Eq, code.warp.clone(), int32(0));
         let publishes = Expr::binary(BinaryOp::And, is_first, has_next.clone());
         let publish = l.in_block(|l| self.publish(l))?;
@@ -166,13 +217,52 @@ impl<'a> Blocks<'a> {
         let complete = l.in_block(|l| self.complete(l))?;
         let has_present = Expr::binary(BinaryOp::Ge, present.clone(), int32(0));
         body.push(Stmt::If(has_present.clone(), complete, vec![Stmt::Barrier]));
-        let advance = l.in_block(|l| self.advance(l, &of_next))?;
+        let advance = l.in_block(|l| self.advance(l, &chunks))?;
         body.push(Stmt::If(has_next.clone(), advance, vec![]));
-        body.push(Stmt::Assign(self.present, has_next.clone().select(next.clone(), int32(-1))));
-        body.push(Stmt::Assign(self.next, has_next.select(Expr::load(self.ticket, int32(0)), next.clone())));
-        let is_more = Expr::binary(BinaryOp::Lt, next, self.tiles.clone());
-        out.push(Stmt::While(Expr::binary(BinaryOp::Or, is_more, has_present), body));
+        body.push(Stmt::Assign(self.present, has_next.select(next.clone(), int32(-1))));
+        body.push(Stmt::Assign(self.next, later.clone()));
+        body.push(Stmt::Assign(self.later, has_later.select(ticket(0), later)));
+        let first = l.k.reg("first", Ty::I32);
+        let [a, b, c] = self.slots;
+        body.push(Stmt::Let(first, Expr::Reg(a), Default::default()));
+        let of_next = if self.copied.is_some() { c } else { first };
+        let turned = [(a, b), (b, of_next), (c, first)];
+        body.extend(turned.map(|(to, from)| Stmt::Assign(to, Expr::Reg(from))));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Or, is_tile(&next), has_present), body));
         Ok(())
+    }
+
+    /// Begins to copy the thread's elements of a tile, if it is full, to a slot.
+    fn copy(&self, l: &mut Lower, tile: Reg, slot: Reg, out: &mut Vec<Stmt>) {
+        let Some(Copied { array, .. }) = self.copied else { return };
+        let from = l.launch.input(array);
+        l.k.vector(from);
+        let mut copies = Vec::new();
+        l.in_block(|l| {
+            let (elements, is_full) = self.elements(l, tile, &mut copies);
+            let mut all = Vec::new();
+            let to = bind(l, "to", self.place.clone().plus(Expr::Reg(slot)), &mut all);
+            for (first, row) in elements.firsts().zip(0..) {
+                let (at, index) = (row_of(&to, row), elements.at(first));
+                let bytes = COPY_BYTES as u32;
+                all.push(Stmt::CopyAsync { bytes, to: self.tile, at, from, index, given: None });
+            }
+            copies.push(Stmt::If(is_full, all, vec![]));
+        });
+        let is_tile = Expr::binary(BinaryOp::Lt, Expr::Reg(tile), self.tiles.clone());
+        out.extend([Stmt::If(is_tile, copies, vec![]), Stmt::CopyGroup]);
+    }
+
+    /// Loads what was copied of the next tile, from its slot.
+    fn load_copies(&self, l: &mut Lower, elements: &Elements, from: &Expr, out: &mut Vec<Stmt>) {
+        let Some(Copied { array, .. }) = self.copied else { return };
+        let ty = l.launch.g.ty(array).elem;
+        for (indices, row) in elements.indices.chunks(SCAN_CHUNK as usize).zip(0..) {
+            let regs: Vec<Reg> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
+            let loaded = l.scope.loaded.get_or_insert_default();
+            loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((array, vec![*i]), Expr::Reg(*r))));
+            access::load(l, self.tile, regs, row_of(from, row), out);
+        }
     }
 
     /// Returns a tile's elements of the thread, and whether all of them are there.
@@ -188,18 +278,27 @@ impl<'a> Blocks<'a> {
         (Elements::new(l, base, (0..OF_WARP).map(|j| j * SCAN_ROW).collect(), SCAN_CHUNK), is_full)
     }
 
-    /// Returns the code that loads the next tile and scans its rows.
-    fn begin(&self, l: &mut Lower, next: &Next) -> Result<Vec<Stmt>> {
+    /// Returns the code that loads the next tile, keeps its elements in its slot, and scans its rows.
+    fn begin(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let (elements, is_full) = self.elements(l, self.next, &mut out);
-        let x = code.load(l, &elements, (&is_full, &self.n), &mut out)?;
+        let slot = bind(l, "own", self.place.clone().plus(Expr::Reg(self.slots[1])), &mut out);
+        let copies = |l: &mut Lower, out: &mut Vec<Stmt>| self.load_copies(l, &elements, &slot, out);
+        let x = code.load_after(l, &elements, (&is_full, &self.n), &copies, &mut out)?;
+        let mut keep = Vec::new();
+        for (x, row) in x.chunks(SCAN_CHUNK as usize).zip(0..) {
+            let values = x.iter().map(|value| value[0].clone()).collect();
+            access::store(l, self.tile, values, row_of(&slot, row), &mut keep);
+        }
+        match self.copied {
+            Some(Copied { is_all: true, .. }) => out.push(Stmt::If(is_full, vec![], keep)),
+            _ => out.append(&mut keep),
+        }
         for (row, x) in x.chunks(SCAN_CHUNK as usize).enumerate() {
-            let (own, mut inside) = code.chunk(l, x, &mut out)?;
-            for (regs, values) in next.own[row].iter().zip(&own) {
-                out.extend(assigned(regs, values));
-            }
-            let total = code.halve(l, own[3].clone(), &mut inside, &mut out)?;
-            out.extend(assigned(&next.chunks[row], &inside[0]));
+            let all = code.chunk(l, x, &mut out)?[3].clone();
+            let mut inside = [all.clone()];
+            let total = code.halve(l, all, &mut inside, &mut out)?;
+            out.extend(assigned(&chunks[row], &inside[0]));
             let is_first = Expr::binary(BinaryOp::Eq, code.lane.clone(), int32(0));
             out.push(Stmt::If(is_first, store_all(&self.rows, &code.row(row as i64), &total), vec![]));
         }
@@ -255,13 +354,17 @@ impl<'a> Blocks<'a> {
         let outer: Value = outer.iter().map(|r| Expr::Reg(*r)).collect();
         let has_chunk = Expr::binary(BinaryOp::Gt, code.lane.clone(), int32(0));
         let (mut before, mut own) = (Vec::new(), Vec::new());
-        for (row, (inner, of_row)) in self.inner.iter().zip(&self.own).enumerate() {
+        let slot = bind(l, "own", self.place.clone().plus(Expr::Reg(self.slots[0])), &mut out);
+        for (row, inner) in self.inner.iter().enumerate() {
+            let x: Vec<Reg> = (0..SCAN_CHUNK).map(|_| l.k.reg("x", code.scan.types[0])).collect();
+            access::load(l, self.tile, x.clone(), row_of(&slot, row as i32), &mut out);
+            let x: Vec<Value> = x.into_iter().map(|r| vec![Expr::Reg(r)]).collect();
+            own.push(code.chunk(l, &x, &mut out)?);
             let inner: Value = inner.iter().map(|r| Expr::Reg(*r)).collect();
             let both = code.operator.join(l, &outer, &inner, &mut out)?;
             let has_rows = Expr::binary(BinaryOp::Gt, code.row(row as i64), int32(0));
             let is_any = Expr::binary(BinaryOp::Or, has_rows, has_chunk.clone());
             before.push(chosen(l, &is_any, &both, &outer, &mut out));
-            own.push(of_row.each_ref().map(|values| values.iter().map(|r| Expr::Reg(*r)).collect()));
         }
         let (elements, is_full) = self.elements(l, self.present, &mut out);
         code.store(l, &elements, (before, own), (is_full, &self.n), &mut out)?;
@@ -316,17 +419,14 @@ impl<'a> Blocks<'a> {
     }
 
     /// Returns the code that makes the next tile the present one.
-    fn advance(&self, l: &mut Lower, next: &Next) -> Result<Vec<Stmt>> {
+    fn advance(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let chunks: Vec<Value> =
-            next.chunks.iter().map(|row| row.iter().map(|r| Expr::Reg(*r)).collect()).collect();
+            chunks.iter().map(|row| row.iter().map(|r| Expr::Reg(*r)).collect()).collect();
         let has_chunk = Expr::binary(BinaryOp::Gt, code.lane.clone(), int32(0));
         for (row, chunk) in chunks.iter().enumerate() {
             let (inner, _) = code.inner(l, (&self.halved, &has_chunk), (row as i64, chunk), &mut out)?;
             out.extend(assigned(&self.inner[row], &inner));
-            for (to, from) in self.own[row].iter().zip(&next.own[row]) {
-                out.extend(to.iter().zip(from).map(|(to, from)| Stmt::Assign(*to, Expr::Reg(*from))));
-            }
         }
         Ok(out)
     }
@@ -340,13 +440,16 @@ impl<'a> Blocks<'a> {
         let counters: i32 = self.code.types().map(|ty| ty.size() as i32 / 2).sum();
         let all = self.tiles.clone().times(int32(counters)).plus(int32(TICKET_COUNTERS as i32));
         let mut clear = vec![Stmt::Var(i, thread().times(int32(4)))];
-        let body = vec![
-            Stmt::Clear(Expr::Reg(i)),
-            Stmt::Assign(i, Expr::Reg(i).plus(int32(4 * THREADS as i32))),
-        ];
+        let body =
+            vec![Stmt::Clear(Expr::Reg(i)), Stmt::Assign(i, Expr::Reg(i).plus(int32(4 * THREADS as i32)))];
         clear.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), all), body));
         out.push(Stmt::If(is_last, clear, vec![]));
     }
+}
+
+/// Returns the thread's first place in a row, given that in the tile.
+fn row_of(place: &Expr, row: i32) -> Expr {
+    if row == 0 { place.clone() } else { place.clone().plus(int32(row * SCAN_ROW as i32)) }
 }
 
 /// Returns the assignments of values to registers.
@@ -355,6 +458,19 @@ fn assigned(to: &[Reg], values: &[Expr]) -> Vec<Stmt> {
 }
 
 impl Code<'_> {
+    /// Returns the array that is copied before it is needed: the only one that elements read at their own indices, if it
+    /// has their type.
+    fn copied_array(&self, l: &mut Lower) -> Option<Copied> {
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let roots = self.scan.elements(&mut l.launch.g, index);
+        let read = l.launch.g.reachable(roots.iter().copied());
+        let mut arrays = l.launch.facts.accesses.pointwise().filter(|x| read.contains(x)).copied();
+        let (array, others) = (arrays.next()?, arrays.count());
+        let is_one = others == 0 && l.launch.g.ty(array).elem == self.scan.types[0];
+        let is_all = matches!(l.launch.g.op(roots[0]), Op::Elem(x, at) if *x == array && at[..] == [index]);
+        is_one.then_some(Copied { array, is_all })
+    }
+
     /// Declares registers for the components of a value.
     fn zeros(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
         let regs = self.types().map(|ty| {
