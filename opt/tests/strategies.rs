@@ -30,7 +30,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         Contraction => Product,
         Product => TensorProduct,
         TensorProduct => Scan,
-        Scan => Bins,
+        Scan => OnePassScan,
+        OnePassScan => Bins,
         Bins => Put,
         Put => RadixSort,
         RadixSort => SequentialFold,
@@ -50,6 +51,7 @@ fn is_of_cpu(s: Strategy) -> bool {
             | Ragged
             | CooperativeNest
             | TensorProduct
+            | OnePassScan
             | TemporalBlocking
             | StencilChain
     )

@@ -49,7 +49,9 @@ pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
         }
         Strategy::Bins | Strategy::Put => (8000, "a thread has several elements, and once one at a time"),
         Strategy::RadixSort => (8000, "a thread's elements lie in registers, and each is straight code"),
-        Strategy::Scan => (16_000, "a thread's chunks lie in registers, and each level has its operator"),
+        Strategy::Scan | Strategy::OnePassScan => {
+            (16_000, "a thread's chunks lie in registers, and each level has its operator")
+        }
         Strategy::ResidentRows | Strategy::ResidentColumns => {
             (16_000, "a thread's part of a row or strip lies in registers, in each pass over it")
         }

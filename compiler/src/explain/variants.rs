@@ -132,6 +132,9 @@ fn block(v: &gpu::GpuVariant) -> String {
         Grid::Shares(n) => {
             format!("joins to what the one above fills, a block of a part for {n} of its bins")
         }
+        Grid::Tickets { resident, .. } => {
+            format!("segments by ticket, {resident} blocks a multiprocessor")
+        }
         Grid::One => "one block".into(),
     }
 }

@@ -126,7 +126,11 @@ impl Narrow<'_> {
                     values.iter_mut().for_each(|e| self.indices(e));
                     self.index(i);
                 }
-                Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
+                Stmt::Ticket(_, at) | Stmt::Clear(at) => self.indices(at),
+                Stmt::Record(_, a, b)
+                | Stmt::Arrive(_, a, b)
+                | Stmt::Publish(a, b)
+                | Stmt::Await { at: a, given: b, .. } => {
                     self.indices(a);
                     self.indices(b);
                 }

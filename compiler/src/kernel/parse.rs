@@ -201,6 +201,24 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             c.expect("by")?;
             Stmt::Update(op, m, i, expr(c, k)?)
         }
+        "ticket" => {
+            let r = define(c, k, Some(Ty::I32))?;
+            c.expect("=")?;
+            Stmt::Ticket(r, expr(c, k)?)
+        }
+        "publish" => {
+            let at = expr(c, k)?;
+            c.expect("=")?;
+            Stmt::Publish(at, expr(c, k)?)
+        }
+        "await" => {
+            let to = define(c, k, None)?;
+            c.expect("=")?;
+            let at = expr(c, k)?;
+            c.expect("if")?;
+            Stmt::Await { to, at, given: expr(c, k)? }
+        }
+        "clear" => Stmt::Clear(expr(c, k)?),
         "arrive" => {
             let r = define(c, k, Some(Ty::Bool))?;
             c.expect("=")?;

@@ -19,6 +19,7 @@ macro_rules! expressions {
                 given.into_iter().for_each($f);
             }
             Stmt::Pack(_, values) => values.into_iter().for_each($f),
+            Stmt::Ticket(_, e) | Stmt::Clear(e) => $f(e),
             Stmt::MultiplyMatrices { rows, columns, .. } => {
                 rows.into_iter().chain(columns).for_each($f);
             }
@@ -29,7 +30,9 @@ macro_rules! expressions {
             Stmt::Store(_, a, b)
             | Stmt::Update(_, _, a, b)
             | Stmt::Record(_, a, b)
-            | Stmt::Arrive(_, a, b) => {
+            | Stmt::Arrive(_, a, b)
+            | Stmt::Publish(a, b)
+            | Stmt::Await { at: a, given: b, .. } => {
                 $f(a);
                 $f(b);
             }
@@ -74,6 +77,7 @@ impl Stmt {
         match self {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => f(r),
             Stmt::Arrive(r, ..) | Stmt::Count { old: r, .. } | Stmt::Pack(r, _) => f(r),
+            Stmt::Ticket(r, _) | Stmt::Await { to: r, .. } => f(r),
             Stmt::For(r, ..) | Stmt::Seq(r, ..) => f(r),
             Stmt::LoadVec(regs, ..) | Stmt::LoadMatrices { regs, .. } => regs.iter_mut().for_each(f),
             Stmt::MultiplyMatrices { sums, .. } | Stmt::MultiplyStaged { sums, .. } => {

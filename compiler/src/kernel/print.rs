@@ -174,6 +174,13 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 writeln!(f, "{pad}multiply_staged {ty} {sums} by {m}[{rows}] and {m}[{columns}]{across}")?;
             }
             Stmt::MultiplyWait(n) => writeln!(f, "{pad}multiply_wait {n}")?,
+            Stmt::Ticket(r, at) => writeln!(f, "{pad}ticket {} = {}", reg(r), expr(k, at))?,
+            Stmt::Publish(at, value) => writeln!(f, "{pad}publish {} = {}", expr(k, at), expr(k, value))?,
+            Stmt::Await { to, at, given } => {
+                let (at, given) = (expr(k, at), expr(k, given));
+                writeln!(f, "{pad}await {}: {} = {at} if {given}", reg(to), ty(to))?;
+            }
+            Stmt::Clear(at) => writeln!(f, "{pad}clear {}", expr(k, at))?,
             Stmt::Arrive(r, at, count) => {
                 writeln!(f, "{pad}arrive {} = {} of {}", reg(r), expr(k, at), expr(k, count))?;
             }

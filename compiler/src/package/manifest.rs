@@ -108,6 +108,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         Grid::Joins(n) => json!({ "joins": n }),
         Grid::Fills(n) => json!({ "fills": n }),
         Grid::Shares(n) => json!({ "shares": n }),
+        Grid::Tickets { resident, words } => json!({ "tickets": [resident, words] }),
         Grid::One => json!({ "blocks": 1 }),
     };
     // a manifest says 0 where there is none

@@ -122,9 +122,16 @@ pub enum Grid {
     /// Blocks share the elements of a part: there is one block for each so many bins of the part. Launched only after
     /// a variant whose grid is `Fills`.
     Shares(u32),
+    /// Blocks take segments by tickets, at counters that the launch leaves at zero: as many blocks as let `resident`
+    /// of them be on each multiprocessor at once, or one for each segment if these are fewer; there are no blocks for
+    /// no elements. For each segment there are so many words of two counters, behind [`TICKET_COUNTERS`].
+    Tickets { resident: u32, words: u32 },
     /// One block.
     One,
 }
+
+/// The counters before the words of [`Grid::Tickets`]: that of tickets, that of arrivals, and two that are not used.
+pub const TICKET_COUNTERS: u32 = 4;
 
 impl Grid {
     /// Whether blocks exchange values through scratch, with other blocks or with another launch.
@@ -138,7 +145,8 @@ impl Grid {
             | Grid::Packs(_)
             | Grid::Packed { .. }
             | Grid::Parts(_)
-            | Grid::Joins(_) => true,
+            | Grid::Joins(_)
+            | Grid::Tickets { .. } => true,
             Grid::One
             | Grid::Fills(_)
             | Grid::Shares(_)
@@ -199,6 +207,7 @@ impl Grid {
             Grid::Joins(each) => segment.div_ceil(each.into()),
             Grid::Fills(each) => n.saturating_mul(segment).div_ceil(each.into()),
             Grid::Shares(each) => n.saturating_mul(segment.div_ceil(each.into())),
+            Grid::Tickets { .. } => n.div_ceil(span.into()),
             Grid::One => 1,
         }
     }

@@ -48,6 +48,8 @@ pub enum Strategy {
     SequentialFold,
     /// A part of a scan: the totals of its tiles, what stands before each, or their scans after that.
     Scan,
+    /// A whole scan, in one launch that reads each element once.
+    OnePassScan,
     /// A reduction into bins: each part of the elements has bins of its own, to which its elements are joined.
     Bins,
     /// Elements that are stored at their destinations.
@@ -89,6 +91,7 @@ impl Strategy {
             Strategy::TensorProduct => "tensor-product",
             Strategy::SequentialFold => "fold",
             Strategy::Scan => "scan",
+            Strategy::OnePassScan => "one-pass-scan",
             Strategy::Bins => "bins",
             Strategy::Put => "put",
             Strategy::RadixSort => "radix-sort",
@@ -105,7 +108,7 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
-            | Bins | Put | RadixSort | Ragged | TemporalBlocking | StencilChain => false,
+            | OnePassScan | Bins | Put | RadixSort | Ragged | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -137,6 +140,7 @@ impl fmt::Display for Strategy {
             Strategy::TensorProduct => "matrix product by tensor cores",
             Strategy::SequentialFold => "sequential fold",
             Strategy::Scan => "scan by tiles",
+            Strategy::OnePassScan => "scan in one pass",
             Strategy::Bins => "bins of parts",
             Strategy::Put => "stores at destinations",
             Strategy::RadixSort => "radix sort by tiles",

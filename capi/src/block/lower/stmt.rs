@@ -91,6 +91,10 @@ impl Lower<'_> {
             | Stmt::Barrier
             | Stmt::ClusterBarrier { .. }
             | Stmt::Count { .. }
+            | Stmt::Ticket(..)
+            | Stmt::Publish(..)
+            | Stmt::Await { .. }
+            | Stmt::Clear(_)
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
         }
     }

@@ -163,6 +163,10 @@ impl<'a> Printer<'a> {
             | Stmt::MultiplyStaged { .. }
             | Stmt::MultiplyWait(_)
             | Stmt::Count { .. }
+            | Stmt::Ticket(..)
+            | Stmt::Publish(..)
+            | Stmt::Await { .. }
+            | Stmt::Clear(_)
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 let i = &k.regs[r.0 as usize].0;

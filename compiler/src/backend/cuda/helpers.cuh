@@ -238,6 +238,43 @@ __device__ inline bool agpu_arrive(unsigned *counter, unsigned total)
 	return true;
 }
 
+// Takes the next ticket at a counter.
+__device__ inline int agpu_ticket(unsigned *counter)
+{
+	unsigned old;
+	asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(counter) : "memory");
+	return (int)old;
+}
+
+// Publishes a value in words at counters: 4 bytes of it in each word, with a number that says that they are there.
+template <class T> __device__ void agpu_publish(unsigned *counters, T value)
+{
+	unsigned parts[sizeof(T) / 4];
+	memcpy(parts, &value, sizeof value);
+	for (unsigned i = 0; i < sizeof(T) / 4; ++i) {
+		const unsigned long long word = 1ull << 32 | parts[i];
+		asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(counters + 2 * i), "l"(word) : "memory");
+	}
+}
+
+// Waits for a value in words at counters; 0 if it is not given.
+template <class T> __device__ T agpu_await(const unsigned *counters, bool given)
+{
+	T value = 0;
+	if (given) {
+		unsigned parts[sizeof(T) / 4];
+		for (unsigned i = 0; i < sizeof(T) / 4; ++i) {
+			unsigned long long word;
+			do {
+				asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(counters + 2 * i) : "memory");
+			} while (word >> 32 == 0);
+			parts[i] = (unsigned)word;
+		}
+		memcpy(&value, parts, sizeof value);
+	}
+	return value;
+}
+
 // Counts at an element of shared memory that the index names, one lane of the warp after the other; the indices of a warp differ in so many low bits.
 template <int bits> __device__ inline unsigned agpu_count(unsigned *element, int index)
 {

@@ -115,9 +115,9 @@ fn parameters(k: &Kernel) -> Vec<String> {
     let slots = k.slots.iter().map(|s| pointer(!s.write, false, s.ty, &s.name));
     let scratch = k.scratch.iter().map(|(name, ty)| pointer(false, false, *ty, name));
     let mut list: Vec<String> = arrays.chain(strides).chain(ins).chain(slots).chain(scratch).collect();
-    let has_span = !k.scratch.is_empty() || k.is_multi_step;
+    let has_span = k.has_counters() || k.is_multi_step;
     let others = [
-        (!k.scratch.is_empty(), "unsigned *counters"),
+        (k.has_counters(), "unsigned *counters"),
         (!k.sites.is_empty(), "unsigned long long *records"),
         (k.is_guarded, "const int64_t *guard"),
         (has_span, "agpu_scalar<int> span_"),

@@ -104,6 +104,26 @@ impl<'a> Printer<'a> {
                 self.exprs().atom(total);
                 self.out.push_str(");");
             }
+            Stmt::Ticket(r, at) => {
+                let _ = write!(self.out, "const int {} = agpu_ticket(&counters[", k.regs[r.0 as usize].0);
+                self.expr(at, "]);");
+            }
+            Stmt::Publish(at, value) => {
+                self.out.push_str("agpu_publish(&counters[");
+                self.expr(at, "], ");
+                self.expr(value, ");");
+            }
+            Stmt::Await { to, at, given } => {
+                let (name, ty) = &k.regs[to.0 as usize];
+                let ty = ctype(*ty);
+                let _ = write!(self.out, "const {ty} {name} = agpu_await<{ty}>(&counters[");
+                self.expr(at, "], ");
+                self.expr(given, ");");
+            }
+            Stmt::Clear(at) => {
+                self.out.push_str("*(uint4 *)&counters[");
+                self.expr(at, "] = uint4{};");
+            }
             Stmt::Count { old, at, index, bits } => {
                 let name = &k.regs[old.0 as usize].0;
                 let _ = write!(self.out, "const unsigned {name} = agpu_count<{bits}>(&");

@@ -24,6 +24,7 @@ mod near;
 mod params;
 mod regs;
 mod stmt;
+mod words;
 
 use crate::kernel::{Expr, Kernel, Mem, OLDEST_CAPABILITY, Stmt, parts};
 use crate::loc::Loc;

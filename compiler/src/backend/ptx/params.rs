@@ -90,8 +90,12 @@ impl Params {
         let scratch = list.len();
         list.extend(k.scratch.iter().map(|(name, ty)| Param { note: note(name, *ty), pointer: Some(16) }));
         let counters = list.len();
-        if !k.scratch.is_empty() {
-            list.push(Param { note: "counters".into(), pointer: Some(4) });
+        if k.has_counters() {
+            // words of two counters begin at multiples of 8 bytes
+            list.push(Param {
+                note: "counters".into(),
+                pointer: Some(if k.scratch.is_empty() { 16 } else { 4 }),
+            });
         }
         let records = list.len();
         if !k.sites.is_empty() {
@@ -101,7 +105,7 @@ impl Params {
         if k.is_guarded {
             list.push(Param { note: "guard".into(), pointer: Some(8) });
         }
-        if !k.scratch.is_empty() || k.is_multi_step {
+        if k.has_counters() || k.is_multi_step {
             let note = if k.is_multi_step { "steps" } else { "span" };
             list.push(Param { note: note.into(), pointer: None });
         }

@@ -37,6 +37,13 @@ impl<'a> Emitter<'a> {
             }
             Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
+            Stmt::Ticket(r, at) => self.ticket(*r, at),
+            Stmt::Publish(at, value) => self.publish(at, value),
+            Stmt::Await { to, at, given } => self.await_words(*to, at, given),
+            Stmt::Clear(at) => {
+                let address = self.counter(at);
+                code!(self, "st.global.v4.u32 [{address}], {{0, 0, 0, 0}};");
+            }
             Stmt::Count { old, at, index, bits } => self.count(*old, *at, index, *bits),
             Stmt::CopyAsync { bytes, to, at, from, index, given } => {
                 let given = given.as_ref().map(|e| self.value(e));
@@ -183,11 +190,8 @@ impl<'a> Emitter<'a> {
     fn arrive(&mut self, r: Reg, at: &Expr, of: &Expr) {
         let limit =
             Expr::binary(BinaryOp::Sub, cut(self.k.ty(of), of), Expr::Lit(crate::scalar::Lit::i32(1)));
-        let (at_ty, at, limit) = (self.k.ty(at), self.value(at), self.value(&limit));
-        let (address, old) = (self.regs.fresh(Ty::I64), self.regs.fresh(Ty::U32));
-        let counters = Operand::Arg(self.params.counters);
-        let wide = if at_ty == Ty::I32 { "mad.wide.s32" } else { "mad.lo.s64" };
-        code!(self, "{wide} {address}, {at}, 4, {counters};");
+        let limit = self.value(&limit);
+        let (address, old) = (self.counter(at), self.regs.fresh(Ty::U32));
         code!(self, "atom.release.gpu.global.inc.u32 {old}, [{address}], {limit};");
         let (dest, end) = (self.regs.of(r), self.label());
         code!(self, "setp.eq.u32 {dest}, {old}, {limit};");

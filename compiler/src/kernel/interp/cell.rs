@@ -9,6 +9,7 @@ use crate::kernel::{Mem, Stmt, WARP};
 pub(super) enum Target {
     Mem(Mem),
     Slot(u32),
+    Counters,
 }
 
 /// An access of an element: the epoch, the statement, and the memory through which it is accessed.

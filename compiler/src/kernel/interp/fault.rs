@@ -27,6 +27,8 @@ pub enum FaultKind {
     /// Shared memory of another block is accessed, and nothing orders the access after the block's
     /// beginning and before its end.
     Absent,
+    /// Every warp that could run waits for words that no one has published.
+    Deadlock,
     /// More statements than any test needs.
     Endless,
     /// The arguments do not fit the kernel.
@@ -46,6 +48,7 @@ impl FaultKind {
             FaultKind::Unwritten => "read of unwritten memory",
             FaultKind::Counter => "counter",
             FaultKind::Absent => "memory of an absent block",
+            FaultKind::Deadlock => "deadlock",
             FaultKind::Endless => "endless loop",
             FaultKind::Arguments => "arguments",
         }

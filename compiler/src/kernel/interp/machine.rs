@@ -28,7 +28,9 @@ pub(super) struct Machine<'k, 'm> {
     pub memory: &'m mut Memory,
     pub clocks: Clocks,
     /// The last accesses of each element, by allocation; empty if the kernel cannot write there.
-    cells: Vec<Vec<Cell<'k>>>,
+    pub(super) cells: Vec<Vec<Cell<'k>>>,
+    /// Whether words were published since the warps that await some were asked.
+    pub has_news: bool,
     /// For each counter, the clock into which arrivals at it were released.
     arrivals: Vec<Clock>,
     pub records: Vec<u64>,
@@ -51,6 +53,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             args,
             clocks: Clocks::new(grid.blocks as usize, k.threads as usize),
             cells: Vec::new(),
+            has_news: false,
             arrivals: vec![Clock::default(); args.counters.map_or(0, |c| memory.len(c))],
             records: vec![0; k.sites.len()],
             shared: HashMap::default(),
@@ -61,7 +64,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         };
         let arrays = k.arrays.iter().zip(&args.arrays).filter(|a| a.0.write).map(|a| a.1.memory);
         let slots = k.slots.iter().zip(&args.slots).filter(|s| s.0.write).map(|s| *s.1);
-        for id in arrays.chain(slots).chain(args.scratch.iter().copied()) {
+        for id in arrays.chain(slots).chain(args.scratch.iter().copied()).chain(args.counters) {
             m.track(id);
         }
         m
@@ -146,6 +149,7 @@ impl<'k, 'm> Machine<'k, 'm> {
 
     fn name(&self, t: Target) -> String {
         match t {
+            Target::Counters => "the counters".into(),
             Target::Mem(m) => {
                 let kind = match m {
                     Mem::Array(_) => "array",
@@ -336,7 +340,14 @@ impl<'k, 'm> Machine<'k, 'm> {
         Ok(())
     }
 
-    fn race<T>(&self, new: Access<'k>, does: &str, old: Access<'k>, did: &str, index: i64) -> Check<T> {
+    pub(super) fn race<T>(
+        &self,
+        new: Access<'k>,
+        does: &str,
+        old: Access<'k>,
+        did: &str,
+        index: i64,
+    ) -> Check<T> {
         let what = format!("element {index} of {} is {does} and {did}, unordered", self.name(new.through));
         self.both(FaultKind::Race, new, old, what)
     }

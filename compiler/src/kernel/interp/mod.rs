@@ -9,6 +9,8 @@
 //! - Values are those of `scalar::eval`, to the bit.
 //! - Barriers order the accesses of a block or a cluster, broadcasts those of a warp (shuffles do not), and an
 //!   arrival at a counter orders the earlier accesses before those of the thread that arrives last.
+//! - A warp that awaits words runs on once they are published (`words.rs`). If all blocks that have begun wait, that
+//!   is a fault: a device may have no room for another one.
 //!   A race is found whatever the order in which the threads ran (`cell.rs`).
 
 mod args;
@@ -27,6 +29,7 @@ mod operators;
 mod registers;
 mod staged;
 mod warp;
+mod words;
 
 pub use args::{Args, ArrayArg, Grid};
 pub use fault::{Fault, FaultKind, Place, Thread};
@@ -112,6 +115,12 @@ impl<'k> Block<'k> {
         (0..self.warps.len()).filter(|w| self.warps[*w].state == State::Running)
     }
 
+    /// Whether a warp can run, or all wait at barriers or have ended.
+    fn can_go_on(&self) -> bool {
+        let is = |state| self.warps.iter().any(|w| w.state == state);
+        !self.waits && (is(State::Running) || !is(State::Awaiting))
+    }
+
     fn go_on(&mut self) {
         self.waits = false;
         self.warps.iter_mut().for_each(|w| w.state = State::Running);
@@ -169,6 +178,18 @@ fn meet_cluster<'k>(blocks: &mut [Block<'k>], cluster: u32, m: &mut Machine<'k, 
         all.iter_mut().for_each(|b| b.go_on());
     }
     Ok(())
+}
+
+/// Is called when no block can run: all have ended, or one awaits words that the others cannot publish.
+fn deadlock(blocks: &[Block], m: &Machine) -> Check<()> {
+    let mut warps = blocks.iter().flat_map(|b| &b.warps);
+    match warps.find_map(|w| Some((w, w.next().filter(|_| w.state == State::Awaiting)?))) {
+        None => Ok(()),
+        Some((w, at)) => {
+            let what = "no block that has begun publishes what it awaits".into();
+            m.fault(FaultKind::Deadlock, w.thread(0), at, what)
+        }
+    }
 }
 
 /// Chooses the warp that runs next.
@@ -229,7 +250,14 @@ impl Schedule {
             {
                 blocks.extend((number * size..(number + 1) * size).map(|number| Block::start(m, number)));
             }
-            let Some(b) = self.choose((0..blocks.len()).filter(|b| !blocks[*b].waits)) else { return Ok(()) };
+            if std::mem::take(&mut m.has_news) {
+                let awaiting =
+                    blocks.iter_mut().flat_map(|b| &mut b.warps).filter(|w| w.state == State::Awaiting);
+                awaiting.for_each(|w| w.state = State::Running);
+            }
+            let Some(b) = self.choose((0..blocks.len()).filter(|b| blocks[*b].can_go_on())) else {
+                return deadlock(&blocks, m);
+            };
             let Some(w) = self.choose(blocks[b].running()) else {
                 let number = blocks[b].number;
                 let met = blocks[b].meet(m)?;

@@ -21,6 +21,8 @@ pub(super) enum State {
     Running,
     /// The warp waits at a barrier of its block or of its cluster.
     Waiting,
+    /// The warp awaits words.
+    Awaiting,
     Done,
 }
 
@@ -105,6 +107,20 @@ impl<'k> Warp<'k> {
     pub fn last(&self) -> Option<&'k Stmt> {
         let f = self.stack.last()?;
         f.body.get(f.at.saturating_sub(1))
+    }
+
+    /// Returns the statement that the warp executes next.
+    pub fn next(&self) -> Option<&'k Stmt> {
+        let f = self.stack.last()?;
+        f.body.get(f.at)
+    }
+
+    /// Lets the warp execute the statement again that it has begun, when there is something new.
+    pub fn again(&mut self) {
+        if let Some(f) = self.stack.last_mut() {
+            f.at -= 1;
+        }
+        self.state = State::Awaiting;
     }
 
     /// Returns the barrier at which the warp waits.
@@ -232,6 +248,25 @@ impl<'k> Machine<'k, '_> {
                     let last = self.arrive(w.who(l, s), at.index(l), count.index(l))?;
                     w.regs.get_mut(*r).bits[l] = last.into();
                 }
+            }
+            Stmt::Ticket(r, at) => {
+                let at = self.eval(w, at, mask, s)?;
+                let mut taking: Vec<usize> = lanes(mask).collect();
+                order(&mut taking);
+                for l in taking {
+                    w.regs.get_mut(*r).bits[l] = self.ticket(w.who(l, s), at.index(l))?;
+                }
+            }
+            Stmt::Publish(at, value) => {
+                let (at, value) = (self.eval(w, at, mask, s)?, self.eval(w, value, mask, s)?);
+                for l in lanes(mask) {
+                    self.publish(w.who(l, s), at.index(l), value.at(l))?;
+                }
+            }
+            Stmt::Await { to, at, given } => self.await_words(w, *to, (at, given), mask, s)?,
+            Stmt::Clear(at) => {
+                let at = self.eval(w, at, mask, s)?;
+                lanes(mask).try_for_each(|l| self.clear_counters(w.who(l, s), at.index(l)))?;
             }
             Stmt::Count { old, at, index, bits } => self.count(w, *old, (*at, index, *bits), mask, s)?,
             Stmt::StoreTo(m, i, rank, e) => {

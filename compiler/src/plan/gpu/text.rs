@@ -42,6 +42,7 @@ impl Display for GpuKernel {
                 Grid::Joins(n) => write!(f, " joins {n}")?,
                 Grid::Fills(n) => write!(f, " fills {n}")?,
                 Grid::Shares(n) => write!(f, " shares {n}")?,
+                Grid::Tickets { resident, words } => write!(f, " tickets {resident} words {words}")?,
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
@@ -200,6 +201,11 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         "joins" => Grid::Joins(c.u32()?),
         "fills" => Grid::Fills(c.u32()?),
         "shares" => Grid::Shares(c.u32()?),
+        "tickets" => {
+            let resident = c.u32()?;
+            c.expect("words")?;
+            Grid::Tickets { resident, words: c.u32()? }
+        }
         "one" => Grid::One,
         w => return Err(c.error(format!("`{w}` is no grid"))),
     };
@@ -225,6 +231,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
             powers(min_span, max_span)
         }
         Grid::Strips { columns, min_span, max_span } => columns > 0 && powers(min_span, max_span),
+        Grid::Tickets { resident, words } => (1..=32).contains(&resident) && (1..=32).contains(&words),
         Grid::One => true,
     };
     if shared > MAX_SHARED_ANYWHERE

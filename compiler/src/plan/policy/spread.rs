@@ -3,7 +3,7 @@
 
 use super::{Scratch, Space, WORDS_OF_PIECE};
 use crate::core::{COLUMNS, PANEL, TILE};
-use crate::plan::gpu::{GpuVariant, Grid, pieces};
+use crate::plan::gpu::{GpuVariant, Grid, TICKET_COUNTERS, pieces};
 
 /// Number of 128-thread teams of a reduction that are assumed to be resident on one multiprocessor
 /// of any device: 1024 threads, for which the cheapest reductions are compiled.
@@ -102,6 +102,14 @@ impl GpuVariant {
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
             Grid::Joins(_) => Spread { span: Some(1), ..none },
+            Grid::Tickets { resident, words } => {
+                let resident = multiprocessors.max(1) * u64::from(resident);
+                let span = n.div_ceil(resident).clamp(1, u32::MAX.into()) as u32;
+                let counters = n.saturating_mul(u64::from(2 * words)).saturating_add(TICKET_COUNTERS.into());
+                // they are cleared four at a time
+                let counters = counters.next_multiple_of(4);
+                Spread { span: Some(span), scratch: Scratch { elements: 0, counters } }
+            }
             Grid::One
             | Grid::Fills(_)
             | Grid::Shares(_)

@@ -157,7 +157,7 @@ impl Scheduler<'_> {
         Ok(None)
     }
 
-    /// Adds the launch of a whole scan, if group `first` and those after it are its parts and CPUs have code.
+    /// Adds the launch of a whole scan, if group `first` and those after it are its parts and a target has code.
     fn whole_scan(
         &mut self,
         first: usize,
@@ -167,9 +167,10 @@ impl Scheduler<'_> {
         let last = first + 2;
         let is_one = |parts: &&[FusedGroup]| {
             let [totals, before, tiles] = parts else { return false };
-            Scan::whole(&self.f.graph, [totals, before, tiles].map(|fused| &fused.items[..])).is_some()
+            let scan = Scan::whole(&self.f.graph, [totals, before, tiles].map(|fused| &fused.items[..]));
+            scan.is_some_and(|scan| self.scope.has_cpu() || scan.is_one_pass())
         };
-        let found = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()).filter(is_one);
+        let found = fused_groups.get(first..=last).filter(is_one);
         let Some(parts) = found else { return Ok(None) };
         // a whole scan does not store the totals, nor what stands before tiles
         let mut left_out = parts[..2].iter().flat_map(|part| &part.items);

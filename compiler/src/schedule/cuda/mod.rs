@@ -276,6 +276,10 @@ fn emit(
             l.k.kernel.min_resident_blocks = scan::min_resident_blocks(scan, fused, layout);
             scan::main(l, fused, scan, layout)?
         }
+        Choice::WholeScan(scan) => {
+            l.k.kernel.min_resident_blocks = scan::one_pass::RESIDENT;
+            scan::one_pass::main(l, fused, scan, layout)?
+        }
         Choice::Bins(bins, place) => bins::main(l, fused, (bins, *place), layout)?,
         Choice::Put(put) => put::main(l, fused, put, layout)?,
         Choice::RadixSort(step) => {

@@ -11,6 +11,7 @@
 mod before;
 mod behind;
 mod compact;
+pub mod one_pass;
 mod place;
 mod rows;
 
@@ -50,9 +51,8 @@ type Value = Vec<Expr>;
 /// Returns the variants of a part of a scan, or `None` if the group is not one.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let scan = Scan::of(&l.g, &fused.items)?;
-    // a whole scan is only for one thread of a CPU
-    if l.facts.whole_scan.is_some() {
-        return Some(Vec::new());
+    if let Some(scan) = &l.facts.whole_scan {
+        return Some(one_pass::variants(l, fused, scan));
     }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
     // counters of few elements have 32 bits
@@ -113,9 +113,7 @@ pub fn main(
 ) -> Result<(Vec<Stmt>, Grid)> {
     let mut out = Vec::new();
     let items = Scan::items(&l.launch.g, &fused.items);
-    let lane = lane(l, WARP, &mut out);
-    let warp = bind(l, "warp", warp_number(), &mut out);
-    let code = Code { operator: Operator::of(l, scan), scan, items: &items, fused, layout, lane, warp };
+    let code = Code::new(l, (scan, &items), fused, layout, &mut out);
     if scan.part == ScanPart::Before {
         code.before_tiles(l, &mut out)?;
         return Ok((out, Grid::One));
@@ -135,7 +133,28 @@ struct Code<'a> {
     warp: Expr,
 }
 
-impl Code<'_> {
+impl<'a> Code<'a> {
+    fn new(
+        l: &mut Lower,
+        (scan, items): (&'a Scan, &'a [(usize, &'a Item)]),
+        fused: &'a FusedGroup,
+        layout: ThreadLayout,
+        out: &mut Vec<Stmt>,
+    ) -> Code<'a> {
+        let lane = lane(l, WARP, out);
+        let warp = bind(l, "warp", warp_number(), out);
+        Code { operator: Operator::of(l, scan), scan, items, fused, layout, lane, warp }
+    }
+
+    /// Writes the partial results of a chunk's elements.
+    fn chunk(&self, l: &mut Lower, x: &[Value], out: &mut Vec<Stmt>) -> Result<[Value; 4]> {
+        let low = self.operator.join(l, &x[0], &x[1], out)?;
+        let high = self.operator.join(l, &x[2], &x[3], out)?;
+        let all = self.operator.join(l, &low, &high, out)?;
+        let third = self.operator.join(l, &low, &x[2], out)?;
+        Ok([x[0].clone(), low, third, all])
+    }
+
     /// Writes the code of a tile.
     fn tile(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let n = self.scan.length(&mut l.launch.g);
@@ -222,6 +241,18 @@ impl Code<'_> {
         (is_full, n): (&Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Value>> {
+        self.load_after(l, elements, (is_full, n), &|_, _| {}, out)
+    }
+
+    /// The same; of a full tile `first` may have loaded what it reads.
+    fn load_after(
+        &self,
+        l: &mut Lower,
+        elements: &Elements,
+        (is_full, n): (&Expr, &Expr),
+        first: &dyn Fn(&mut Lower, &mut Vec<Stmt>),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Value>> {
         let types: Vec<Ty> = self.types().collect();
         let mut regs: Vec<Vec<Reg>> = Vec::new();
         for _ in &elements.indices {
@@ -235,6 +266,7 @@ impl Code<'_> {
         let (mut full, mut part) = (Vec::new(), Vec::new());
         if !self.layout.strided {
             l.in_block(|l| {
+                first(l, &mut full);
                 elements.load(l, &[], &mut full);
                 let values =
                     elements.values(l, &[], |l, _, i| self.scan.elements(&mut l.launch.g, i), &mut full)?;

@@ -56,6 +56,8 @@ pub enum Choice {
     Put(Put),
     /// A part of a scan.
     Scan(Scan),
+    /// A whole scan, in one launch.
+    WholeScan(Scan),
     /// A step of a radix sort.
     RadixSort(RadixStep),
     /// Folds in index order, in one block.
@@ -129,6 +131,7 @@ impl Choice {
             Choice::Bins(..) => Strategy::Bins,
             Choice::Put(_) => Strategy::Put,
             Choice::Scan(_) => Strategy::Scan,
+            Choice::WholeScan(_) => Strategy::OnePassScan,
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,

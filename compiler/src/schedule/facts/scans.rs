@@ -91,6 +91,11 @@ impl Scan {
         self.placed.is_some_and(|placed| !placed.is_own)
     }
 
+    /// Whether a GPU has code for the whole in one launch: values of 4 bytes, whose elements stay in their places.
+    pub fn is_one_pass(&self) -> bool {
+        self.types.len() == 1 && self.types[0].size() == 4 && !self.goes_elsewhere()
+    }
+
     /// Returns the number of elements, as a node.
     pub fn length(&self, g: &mut Graph) -> NodeId {
         extent(g, self.src, 0)

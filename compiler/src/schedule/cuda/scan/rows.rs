@@ -38,6 +38,42 @@ impl Code<'_> {
         Ok(())
     }
 
+    /// Halves the totals of the tile's rows as `rows` does, and returns their total.
+    pub(super) fn halve_rows(
+        &self,
+        l: &mut Lower,
+        (rows, halved): (&[Mem], &[Mem]),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Value> {
+        let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
+        let next = at.clone().plus(int32(1));
+        let (even, odd) = (load_all(l, rows, &at, out), load_all(l, rows, &next, out));
+        let both = self.operator.join(l, &even, &odd, out)?;
+        let mut inside = [even, both.clone()];
+        let total = self.halve(l, both, &mut inside, out)?;
+        out.extend(store_all(halved, &at, &inside[0]));
+        out.extend(store_all(halved, &next, &inside[1]));
+        Ok(total)
+    }
+
+    /// Returns what stands before the lane's chunk of a row in the tile, given what the lanes up to it have, and whether
+    /// rows do.
+    pub(super) fn inner(
+        &self,
+        l: &mut Lower,
+        (halved, has_chunk): (&[Mem], &Expr),
+        (row, chunk): (i64, &Value),
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Value, Expr)> {
+        let chunk = shifted(l, chunk, out);
+        let at = self.row(row);
+        let has_rows = bind(l, "rows", Expr::binary(BinaryOp::Gt, at.clone(), int32(0)), out);
+        let last = Expr::binary(BinaryOp::Max, at.minus(int32(1)), int32(0));
+        let rows = load_all(l, halved, &last, out);
+        let inner = self.operator.join_if(l, (&has_rows, &rows), &chunk, out)?;
+        Ok((chosen(l, has_chunk, &inner, &rows, out), has_rows))
+    }
+
     /// Returns what stands before the lane's chunk of each row.
     pub(super) fn before_chunks(
         &self,
@@ -51,13 +87,7 @@ impl Code<'_> {
         let has_chunk = bind(l, "later", has_chunk, out);
         let mut all = Vec::new();
         for (chunk, row) in chunks.into_iter().zip(0..) {
-            let chunk = shifted(l, &chunk, out);
-            let at = self.row(row);
-            let has_rows = bind(l, "rows", Expr::binary(BinaryOp::Gt, at.clone(), int32(0)), out);
-            let last = Expr::binary(BinaryOp::Max, at.minus(int32(1)), int32(0));
-            let rows = load_all(l, halved, &last, out);
-            let inner = self.operator.join_if(l, (&has_rows, &rows), &chunk, out)?;
-            let inner = chosen(l, &has_chunk, &inner, &rows, out);
+            let (inner, has_rows) = self.inner(l, (halved, &has_chunk), (row, &chunk), out)?;
             let both = self.operator.join(l, &outer, &inner, out)?;
             let is_any = Expr::binary(BinaryOp::Or, has_rows, has_chunk.clone());
             all.push(chosen(l, &is_any, &both, &outer, out));

@@ -1,0 +1,483 @@
+//! A whole scan in one launch, which reads each element once. Blocks stay resident and take tiles by ticket, so that a
+//! tile's predecessors were taken by blocks that run. Each publishes its tile's total in a word, and awaits those of the
+//! tiles since its own last one (totals for others, as in D. Merrill, M. Garland, "Single-pass parallel prefix scan
+//! with decoupled look-back", 2016; but what stands before a tile is no word: each block joins the groups' totals in
+//! order by itself, so that no chain goes through memory, and bits depend on no time).
+//!
+//! A block publishes the total of its next tile before it awaits what stands before the present one: in a wait
+//! everything is normally there already. Elements wait in shared memory, where each thread has its own to itself, so
+//! that registers are left. If they follow from one array, that is copied there while the tile before is scanned. The
+//! last block to arrive clears the words.
+//!
+//! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, and their clearing by one block.
+
+use super::{Code, OF_WARP, ROWS, THREADS, Value, chosen, load_all, store_all};
+use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE};
+use crate::error::Result;
+use crate::kernel::{COPY_BYTES, Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::plan::gpu::{Grid, Profit, TICKET_COUNTERS};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::access;
+use crate::schedule::cuda::elements::Elements;
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::levels;
+use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
+use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::facts::scans::Scan;
+use crate::schedule::groups::FusedGroup;
+use std::rc::Rc;
+
+/// The fewest tiles for which it is faster than the parts in launches of their own.
+const MIN_TILES: u32 = 512;
+/// The blocks of a multiprocessor.
+pub const RESIDENT: u32 = 2;
+/// The groups of tiles whose totals the warps of a block await at once.
+const WARPS: i32 = (THREADS / WARP) as i32;
+const GROUP: i32 = (SCAN_GROUP / SCAN_TILE) as i32;
+/// The counters of tickets and of blocks that have no tile left.
+const TICKETS: i32 = 0;
+const ARRIVALS: i32 = 1;
+
+/// Returns the variants of a whole scan.
+pub fn variants(l: &LaunchContext, fused: &FusedGroup, scan: &Scan) -> Vec<VariantGroup> {
+    if !scan.is_one_pass() {
+        return Vec::new();
+    }
+    let layout = ThreadLayout { v: SCAN_CHUNK, threads: THREADS, ..Default::default() };
+    let contiguous = Guards::contiguous();
+    let all =
+        [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
+    let all = if l.wanted.is_general() { &all[..] } else { &all[..2] };
+    let choice = Choice::WholeScan(scan.clone());
+    let mut group = VariantGroup::guarded(choice, layout, &Rc::new(Interior::whole(fused)), all);
+    for variant in &mut group.variants {
+        // any share of the threads: blocks stay as long as there are tiles
+        variant.profit = Profit { min_blocks: Some(MIN_TILES), min_busy: Some(0), ..Profit::default() };
+    }
+    vec![group]
+}
+
+/// Writes the code of a thread, and returns it with the grid.
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    scan: &Scan,
+    layout: ThreadLayout,
+) -> Result<(Vec<Stmt>, Grid)> {
+    let mut out = Vec::new();
+    let items = Scan::items(&l.launch.g, &fused.items);
+    let code = Code::new(l, (scan, &items), fused, layout, &mut out);
+    let blocks = Blocks::new(l, &code, &mut out)?;
+    blocks.tiles(l, &mut out)?;
+    blocks.clear(l, &mut out);
+    let words = scan.types.iter().map(|ty| ty.size() as u32 / 4).sum();
+    Ok((out, Grid::Tickets { resident: RESIDENT, words }))
+}
+
+/// What a block keeps from one tile to the next.
+struct Blocks<'a> {
+    code: &'a Code<'a>,
+    /// The number of elements, and of tiles (i32).
+    n: Expr,
+    tiles: Expr,
+    /// The next tile, whose total is published before the present one is completed, and the present one; -1 if there
+    /// is none.
+    next: Reg,
+    present: Reg,
+    /// The tile after the next one.
+    later: Reg,
+    /// Shared memory for the elements of tiles, of which each thread has its own to itself: the first places of the present
+    /// tile, of the next one, and of the one after it, and the thread's first place in a tile.
+    tile: Mem,
+    slots: [Reg; 3],
+    place: Expr,
+    /// The array that is copied there before it is needed.
+    copied: Option<Copied>,
+    /// The group of tiles before which everything is joined, and that.
+    group: Reg,
+    before: Vec<Reg>,
+    /// The half of the memory for groups that the next round uses.
+    half: Reg,
+    /// What stands before each of the thread's chunks in the present tile.
+    inner: Vec<Vec<Reg>>,
+    /// Shared memory: the ticket of the tile after the next one; the totals of rows, and these halved; those of groups;
+    /// what stands before the tile in its group.
+    ticket: Mem,
+    rows: Vec<Mem>,
+    halved: Vec<Mem>,
+    groups: Vec<Mem>,
+    inside: Vec<Mem>,
+}
+
+/// An array that is copied to shared memory.
+#[derive(Clone, Copy)]
+struct Copied {
+    array: NodeId,
+    /// Whether its elements are those of the scan.
+    is_all: bool,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(l: &mut Lower, code: &'a Code<'a>, out: &mut Vec<Stmt>) -> Result<Blocks<'a>> {
+        let n = code.scan.length(&mut l.launch.g);
+        let n = l.launch.host(n);
+        let tiles = Expr::Cast(Ty::I32, Box::new(l.launch.count()));
+        let tiles = bind(l, "tiles", tiles, out);
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let init = code.scan.before(&mut l.launch.g, index);
+        let init = l.region(&[], &init, &Expr::int(0), out)?;
+        let before: Vec<Reg> = code.types().map(|ty| l.k.reg("groups", ty)).collect();
+        out.extend(before.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
+        let mut number = |l: &mut Lower, name, value| {
+            let r = l.k.reg(name, Ty::I32);
+            out.push(Stmt::Var(r, int32(value)));
+            r
+        };
+        let [next, present, later] =
+            [("next", 0), ("present", -1), ("later", 0)].map(|(name, n)| number(l, name, n));
+        // without copies there is no tile after the next one
+        let copied = code.copied_array(l);
+        let count = if copied.is_some() { 3 } else { 2 };
+        let slots = [0, 1, 2].map(|at| number(l, "slot", at % count * SCAN_TILE as i32));
+        let [group, half] = [number(l, "group", 0), number(l, "half", 0)];
+        let inner = (0..OF_WARP).map(|_| code.zeros(l, "inner", out)).collect();
+        let ticket = l.k.share("ticket", Ty::I32, 2);
+        let rows = code.share(l, "rows", ROWS);
+        let halved = code.share(l, "halved", ROWS);
+        let groups = code.share(l, "groups", 2 * i64::from(WARPS));
+        let inside = code.share(l, "inside", 1);
+        let tile = l.k.share("tile", code.scan.types[0], count as u32 * SCAN_TILE as u32);
+        let place = code.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
+        let place = place.plus(code.lane.clone().times(int32(SCAN_CHUNK as i32)));
+        let place = bind(l, "place", place, out);
+        Ok(Blocks {
+            code,
+            n,
+            tiles,
+            next,
+            present,
+            later,
+            tile,
+            slots,
+            place,
+            copied,
+            group,
+            before,
+            half,
+            inner,
+            ticket,
+            rows,
+            halved,
+            groups,
+            inside,
+        })
+    }
+
+    /// Writes the loop over the tiles of a block.
+    fn tiles(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        let code = self.code;
+        let is_leader = levels::is_zero(&thread());
+        let ticket = |at| Expr::load(self.ticket, int32(at));
+        let mut first = Vec::new();
+        for at in 0..2 {
+            let taken = l.k.reg("taken", Ty::I32);
+            first.extend([
+                Stmt::Ticket(taken, int32(TICKETS)),
+                Stmt::Store(self.ticket, int32(at), Expr::Reg(taken)),
+            ]);
+        }
+        out.extend([Stmt::If(is_leader.clone(), first, vec![]), Stmt::Barrier]);
+        out.extend([Stmt::Assign(self.next, ticket(0)), Stmt::Assign(self.later, ticket(1))]);
+        let (next, present, later) = (Expr::Reg(self.next), Expr::Reg(self.present), Expr::Reg(self.later));
+        self.copy(l, self.next, self.slots[1], out);
+        let mut body = Vec::new();
+        let is_tile = |e: &Expr| Expr::binary(BinaryOp::Lt, e.clone(), self.tiles.clone());
+        let has_next = bind(l, "more", is_tile(&next), &mut body);
+        let has_later = bind(l, "more", is_tile(&later), &mut body);
+        // the ticket arrives while the next tile is scanned
+        let (newest, taken) = (l.k.reg("newest", Ty::I32), l.k.reg("taken", Ty::I32));
+        body.push(Stmt::Var(newest, int32(0)));
+        let take = vec![Stmt::Ticket(taken, int32(TICKETS)), Stmt::Assign(newest, Expr::Reg(taken))];
+        let takes = Expr::binary(BinaryOp::And, is_leader.clone(), has_later.clone());
+        body.push(Stmt::If(takes, take, vec![]));
+        self.copy(l, self.later, self.slots[2], &mut body);
+        if self.copied.is_some() {
+            body.push(Stmt::CopyWait(1));
+        }
+        let chunks: Vec<Vec<Reg>> = (0..OF_WARP).map(|_| code.zeros(l, "chunk", &mut body)).collect();
+        let begin = l.in_block(|l| self.begin(l, &chunks))?;
+        body.extend([Stmt::If(has_next.clone(), begin, vec![]), Stmt::Barrier]);
+        body.push(Stmt::If(is_leader, vec![Stmt::Store(self.ticket, int32(0), Expr::Reg(newest))], vec![]));
+        let is_first = Expr::binary(BinaryOp::Eq, code.warp.clone(), int32(0));
+        let publishes = Expr::binary(BinaryOp::And, is_first, has_next.clone());
+        let publish = l.in_block(|l| self.publish(l))?;
+        body.push(Stmt::If(publishes, publish, vec![]));
+        let complete = l.in_block(|l| self.complete(l))?;
+        let has_present = Expr::binary(BinaryOp::Ge, present.clone(), int32(0));
+        body.push(Stmt::If(has_present.clone(), complete, vec![Stmt::Barrier]));
+        let advance = l.in_block(|l| self.advance(l, &chunks))?;
+        body.push(Stmt::If(has_next.clone(), advance, vec![]));
+        body.push(Stmt::Assign(self.present, has_next.select(next.clone(), int32(-1))));
+        body.push(Stmt::Assign(self.next, later.clone()));
+        body.push(Stmt::Assign(self.later, has_later.select(ticket(0), later)));
+        let first = l.k.reg("first", Ty::I32);
+        let [a, b, c] = self.slots;
+        body.push(Stmt::Let(first, Expr::Reg(a), Default::default()));
+        let of_next = if self.copied.is_some() { c } else { first };
+        let turned = [(a, b), (b, of_next), (c, first)];
+        body.extend(turned.map(|(to, from)| Stmt::Assign(to, Expr::Reg(from))));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Or, is_tile(&next), has_present), body));
+        Ok(())
+    }
+
+    /// Begins to copy the thread's elements of a tile, if it is full, to a slot.
+    fn copy(&self, l: &mut Lower, tile: Reg, slot: Reg, out: &mut Vec<Stmt>) {
+        let Some(Copied { array, .. }) = self.copied else { return };
+        let from = l.launch.input(array);
+        l.k.vector(from);
+        let mut copies = Vec::new();
+        l.in_block(|l| {
+            let (elements, is_full) = self.elements(l, tile, &mut copies);
+            let mut all = Vec::new();
+            let to = bind(l, "to", self.place.clone().plus(Expr::Reg(slot)), &mut all);
+            for (first, row) in elements.firsts().zip(0..) {
+                let (at, index) = (row_of(&to, row), elements.at(first));
+                let bytes = COPY_BYTES as u32;
+                all.push(Stmt::CopyAsync { bytes, to: self.tile, at, from, index, given: None });
+            }
+            copies.push(Stmt::If(is_full, all, vec![]));
+        });
+        let is_tile = Expr::binary(BinaryOp::Lt, Expr::Reg(tile), self.tiles.clone());
+        out.extend([Stmt::If(is_tile, copies, vec![]), Stmt::CopyGroup]);
+    }
+
+    /// Loads what was copied of the next tile, from its slot.
+    fn load_copies(&self, l: &mut Lower, elements: &Elements, from: &Expr, out: &mut Vec<Stmt>) {
+        let Some(Copied { array, .. }) = self.copied else { return };
+        let ty = l.launch.g.ty(array).elem;
+        for (indices, row) in elements.indices.chunks(SCAN_CHUNK as usize).zip(0..) {
+            let regs: Vec<Reg> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
+            let loaded = l.scope.loaded.get_or_insert_default();
+            loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((array, vec![*i]), Expr::Reg(*r))));
+            access::load(l, self.tile, regs, row_of(from, row), out);
+        }
+    }
+
+    /// Returns a tile's elements of the thread, and whether all of them are there.
+    fn elements(&self, l: &mut Lower, tile: Reg, out: &mut Vec<Stmt>) -> (Elements, Expr) {
+        let code = self.code;
+        let begin = to_i64(Expr::Reg(tile)).times(Expr::int(SCAN_TILE));
+        let begin = bind(l, "begin", begin, out);
+        let of_warp = to_i64(code.warp.clone()).times(Expr::int(OF_WARP * SCAN_ROW));
+        let of_lane = to_i64(code.lane.clone()).times(Expr::int(SCAN_CHUNK));
+        let base = bind(l, "base", begin.clone().plus(of_warp).plus(of_lane), out);
+        let is_full = Expr::binary(BinaryOp::Le, begin.plus(Expr::int(SCAN_TILE)), self.n.clone());
+        let is_full = bind(l, "full", is_full, out);
+        (Elements::new(l, base, (0..OF_WARP).map(|j| j * SCAN_ROW).collect(), SCAN_CHUNK), is_full)
+    }
+
+    /// Returns the code that loads the next tile, keeps its elements in its slot, and scans its rows.
+    fn begin(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
+        let (code, mut out) = (self.code, Vec::new());
+        let (elements, is_full) = self.elements(l, self.next, &mut out);
+        let slot = bind(l, "own", self.place.clone().plus(Expr::Reg(self.slots[1])), &mut out);
+        let copies = |l: &mut Lower, out: &mut Vec<Stmt>| self.load_copies(l, &elements, &slot, out);
+        let x = code.load_after(l, &elements, (&is_full, &self.n), &copies, &mut out)?;
+        let mut keep = Vec::new();
+        for (x, row) in x.chunks(SCAN_CHUNK as usize).zip(0..) {
+            let values = x.iter().map(|value| value[0].clone()).collect();
+            access::store(l, self.tile, values, row_of(&slot, row), &mut keep);
+        }
+        match self.copied {
+            Some(Copied { is_all: true, .. }) => out.push(Stmt::If(is_full, vec![], keep)),
+            _ => out.append(&mut keep),
+        }
+        for (row, x) in x.chunks(SCAN_CHUNK as usize).enumerate() {
+            let all = code.chunk(l, x, &mut out)?[3].clone();
+            let mut inside = [all.clone()];
+            let total = code.halve(l, all, &mut inside, &mut out)?;
+            out.extend(assigned(&chunks[row], &inside[0]));
+            let is_first = Expr::binary(BinaryOp::Eq, code.lane.clone(), int32(0));
+            out.push(Stmt::If(is_first, store_all(&self.rows, &code.row(row as i64), &total), vec![]));
+        }
+        Ok(out)
+    }
+
+    /// Returns the code by which the first warp halves the rows of the next tile, and publishes its total.
+    fn publish(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
+        let (code, mut out) = (self.code, Vec::new());
+        let total = code.halve_rows(l, (&self.rows, &self.halved), &mut out)?;
+        let word = self.word(l, Expr::Reg(self.next), &mut out);
+        let publish = word.into_iter().zip(total).map(|(at, value)| Stmt::Publish(at, value)).collect();
+        out.push(Stmt::If(Expr::binary(BinaryOp::Eq, code.lane.clone(), int32(0)), publish, vec![]));
+        Ok(out)
+    }
+
+    /// Returns the counters of a tile's words, of each component the first one.
+    fn word(&self, l: &mut Lower, tile: Expr, out: &mut Vec<Stmt>) -> Vec<Expr> {
+        let counters: Vec<i32> = self.code.types().map(|ty| ty.size() as i32 / 2).collect();
+        let first = tile.times(int32(counters.iter().sum())).plus(int32(TICKET_COUNTERS as i32));
+        let first = bind(l, "word", first, out);
+        let offsets = counters.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum - count)
+        });
+        offsets.map(|offset| first.clone().plus(int32(offset))).collect()
+    }
+
+    /// Returns the code that joins what stands before the present tile, and stores its elements.
+    fn complete(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
+        let (code, mut out) = (self.code, Vec::new());
+        let present = Expr::Reg(self.present);
+        let group = Expr::binary(BinaryOp::Shr, present.clone(), int32(GROUP.ilog2() as i32));
+        let group = bind(l, "of", group, &mut out);
+        let place = Expr::binary(BinaryOp::And, present, int32(GROUP - 1));
+        let place = bind(l, "place", place, &mut out);
+        let mut round = l.in_block(|l| self.round(l, &group, &place))?;
+        round.push(Stmt::Assign(self.half, int32(WARPS).minus(Expr::Reg(self.half))));
+        round.push(Stmt::Assign(self.group, Expr::Reg(self.group).plus(int32(WARPS))));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Le, Expr::Reg(self.group), group.clone()), round));
+        out.push(Stmt::Assign(self.group, group));
+        let outer: Vec<Reg> = code.types().map(|ty| l.k.reg("outer", ty)).collect();
+        let groups: Value = self.before.iter().map(|r| Expr::Reg(*r)).collect();
+        out.extend(outer.iter().zip(&groups).map(|(r, e)| Stmt::Var(*r, e.clone())));
+        let mut later = Vec::new();
+        l.in_block(|l| {
+            let inside = load_all(l, &self.inside, &int32(0), &mut later);
+            let joined = code.operator.join(l, &groups, &inside, &mut later)?;
+            later.extend(assigned(&outer, &joined));
+            Ok::<_, crate::error::Error>(())
+        })?;
+        out.push(Stmt::If(Expr::binary(BinaryOp::Gt, place, int32(0)), later, vec![]));
+        let outer: Value = outer.iter().map(|r| Expr::Reg(*r)).collect();
+        let has_chunk = Expr::binary(BinaryOp::Gt, code.lane.clone(), int32(0));
+        let (mut before, mut own) = (Vec::new(), Vec::new());
+        let slot = bind(l, "own", self.place.clone().plus(Expr::Reg(self.slots[0])), &mut out);
+        for (row, inner) in self.inner.iter().enumerate() {
+            let x: Vec<Reg> = (0..SCAN_CHUNK).map(|_| l.k.reg("x", code.scan.types[0])).collect();
+            access::load(l, self.tile, x.clone(), row_of(&slot, row as i32), &mut out);
+            let x: Vec<Value> = x.into_iter().map(|r| vec![Expr::Reg(r)]).collect();
+            own.push(code.chunk(l, &x, &mut out)?);
+            let inner: Value = inner.iter().map(|r| Expr::Reg(*r)).collect();
+            let both = code.operator.join(l, &outer, &inner, &mut out)?;
+            let has_rows = Expr::binary(BinaryOp::Gt, code.row(row as i64), int32(0));
+            let is_any = Expr::binary(BinaryOp::Or, has_rows, has_chunk.clone());
+            before.push(chosen(l, &is_any, &both, &outer, &mut out));
+        }
+        let (elements, is_full) = self.elements(l, self.present, &mut out);
+        code.store(l, &elements, (before, own), (is_full, &self.n), &mut out)?;
+        Ok(out)
+    }
+
+    /// Returns the code of a round: each warp awaits the totals of a group up to the present tile's, of whose tiles a
+    /// lane has one; then all threads join the groups before it. The first warp, which publishes, has the last group.
+    fn round(&self, l: &mut Lower, group: &Expr, place: &Expr) -> Result<Vec<Stmt>> {
+        let (code, mut out) = (self.code, Vec::new());
+        let slot = code.warp.clone().plus(int32(WARPS - 1));
+        let slot = bind(l, "slot", Expr::binary(BinaryOp::And, slot, int32(WARPS - 1)), &mut out);
+        let awaited = bind(l, "awaited", Expr::Reg(self.group).plus(slot.clone()), &mut out);
+        let mut of_warp = Vec::new();
+        l.in_block(|l| {
+            let out = &mut of_warp;
+            let tile = bind(l, "tile", awaited.clone().times(int32(GROUP)).plus(code.lane.clone()), out);
+            let given = Expr::binary(BinaryOp::Lt, tile.clone(), Expr::Reg(self.present));
+            let given = bind(l, "given", given, out);
+            let mut total = Value::new();
+            for (at, ty) in self.word(l, tile, out).into_iter().zip(code.types()) {
+                let to = l.k.reg("total", ty);
+                out.push(Stmt::Await { to, at, given: given.clone() });
+                total.push(Expr::Reg(to));
+            }
+            let mut inside = [total.clone()];
+            let total = code.halve(l, total, &mut inside, out)?;
+            let at = slot.clone().plus(Expr::Reg(self.half));
+            let is_first = Expr::binary(BinaryOp::Eq, code.lane.clone(), int32(0));
+            out.push(Stmt::If(is_first, store_all(&self.groups, &at, &total), vec![]));
+            let is_own = Expr::binary(BinaryOp::Eq, awaited.clone(), group.clone());
+            let is_last = Expr::binary(BinaryOp::Eq, code.lane.clone(), place.clone().minus(int32(1)));
+            let is_last = Expr::binary(BinaryOp::And, is_own, is_last);
+            out.push(Stmt::If(is_last, store_all(&self.inside, &int32(0), &inside[0]), vec![]));
+            Ok::<_, crate::error::Error>(())
+        })?;
+        out.push(Stmt::If(Expr::binary(BinaryOp::Le, awaited, group.clone()), of_warp, vec![]));
+        out.push(Stmt::Barrier);
+        let count = group.clone().minus(Expr::Reg(self.group)).min(int32(WARPS));
+        let count = bind(l, "count", count, &mut out);
+        let i = l.k.reg("i", Ty::I32);
+        let mut join = Vec::new();
+        l.in_block(|l| {
+            let total = load_all(l, &self.groups, &Expr::Reg(i).plus(Expr::Reg(self.half)), &mut join);
+            let groups: Value = self.before.iter().map(|r| Expr::Reg(*r)).collect();
+            let joined = code.operator.join(l, &groups, &total, &mut join)?;
+            join.extend(assigned(&self.before, &joined));
+            Ok::<_, crate::error::Error>(())
+        })?;
+        out.push(Stmt::Seq(i, int32(0), count, join));
+        Ok(out)
+    }
+
+    /// Returns the code that makes the next tile the present one.
+    fn advance(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
+        let (code, mut out) = (self.code, Vec::new());
+        let chunks: Vec<Value> =
+            chunks.iter().map(|row| row.iter().map(|r| Expr::Reg(*r)).collect()).collect();
+        let has_chunk = Expr::binary(BinaryOp::Gt, code.lane.clone(), int32(0));
+        for (row, chunk) in chunks.iter().enumerate() {
+            let (inner, _) = code.inner(l, (&self.halved, &has_chunk), (row as i64, chunk), &mut out)?;
+            out.extend(assigned(&self.inner[row], &inner));
+        }
+        Ok(out)
+    }
+
+    /// Writes the code of the last block to arrive, which clears tickets and words.
+    fn clear(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
+        let flag = l.k.share("last", Ty::Bool, 1);
+        out.push(Stmt::Barrier);
+        let is_last = levels::arrive(l, (flag, 0), (int32(ARRIVALS), Expr::Place(Gpu::Blocks)), None, out);
+        let i = l.k.reg("i", Ty::I32);
+        let counters: i32 = self.code.types().map(|ty| ty.size() as i32 / 2).sum();
+        let all = self.tiles.clone().times(int32(counters)).plus(int32(TICKET_COUNTERS as i32));
+        let mut clear = vec![Stmt::Var(i, thread().times(int32(4)))];
+        let body =
+            vec![Stmt::Clear(Expr::Reg(i)), Stmt::Assign(i, Expr::Reg(i).plus(int32(4 * THREADS as i32)))];
+        clear.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), all), body));
+        out.push(Stmt::If(is_last, clear, vec![]));
+    }
+}
+
+/// Returns the thread's first place in a row, given that in the tile.
+fn row_of(place: &Expr, row: i32) -> Expr {
+    if row == 0 { place.clone() } else { place.clone().plus(int32(row * SCAN_ROW as i32)) }
+}
+
+/// Returns the assignments of values to registers.
+fn assigned(to: &[Reg], values: &[Expr]) -> Vec<Stmt> {
+    to.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e.clone())).collect()
+}
+
+impl Code<'_> {
+    /// Returns the array that is copied before it is needed: the only one that elements read at their own indices, if it
+    /// has their type.
+    fn copied_array(&self, l: &mut Lower) -> Option<Copied> {
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let roots = self.scan.elements(&mut l.launch.g, index);
+        let read = l.launch.g.reachable(roots.iter().copied());
+        let mut arrays = l.launch.facts.accesses.pointwise().filter(|x| read.contains(x)).copied();
+        let (array, others) = (arrays.next()?, arrays.count());
+        let is_one = others == 0 && l.launch.g.ty(array).elem == self.scan.types[0];
+        let is_all = matches!(l.launch.g.op(roots[0]), Op::Elem(x, at) if *x == array && at[..] == [index]);
+        is_one.then_some(Copied { array, is_all })
+    }
+
+    /// Declares registers for the components of a value.
+    fn zeros(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
+        let regs = self.types().map(|ty| {
+            let r = l.k.reg(name, ty);
+            out.push(Stmt::Var(r, Expr::Lit(Lit::zero(ty))));
+            r
+        });
+        regs.collect()
+    }
+}
