@@ -1,9 +1,8 @@
 //! A call of a function on a GPU: the data that all parts of its execution need.
 
-use super::captured::OfCapture;
 use super::gpu::Gpu;
 use super::images::Images;
-use super::state::{Shared, Stream};
+use super::state::{OfCapture, Shared, Stream};
 use crate::module::{Entry, Loaded};
 use crate::tuning::Tuned;
 use std::sync::{Arc, Mutex};

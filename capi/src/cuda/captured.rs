@@ -7,19 +7,13 @@
 //! that has no user objects, leaves it to the graph until the context goes.
 
 use super::gpu::{Gpu, Uncaptured};
-use super::state::{Shared, Stream};
+use super::state::{OfCapture, Spare, Stream};
 use super::table::lock;
 use crate::error::Result;
 use cudarc::driver::sys::CUgraph;
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
-
-/// The workspace of one stream in one capture.
-pub(super) type OfCapture = Arc<Mutex<Shared>>;
-
-/// Workspaces that no graph has any more.
-pub(super) type Spare = Arc<Mutex<Vec<Shared>>>;
 
 /// What a graph holds.
 struct Held {

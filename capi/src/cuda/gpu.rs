@@ -1,12 +1,11 @@
 //! A context's share of a GPU: the device's primary context, a stream and a memory pool of its own,
 //! and the code that it has loaded.
 
-use super::captured::Spare;
 use super::device::Device;
 use super::driver::{self, Api};
 use super::open::{Driver, driver};
 use super::stamp::Stamp;
-use super::state::{Code, NON_BLOCKING, Stream, Words};
+use super::state::{Code, NON_BLOCKING, Spare, Stream, Words};
 use super::table::Table;
 use crate::error::{DEVICE, Error, Result, error};
 use crate::profile::Profile;

@@ -2,7 +2,6 @@
 //! loaded code. This file defines the data; `stream.rs`, `records.rs`, `words.rs` and `code.rs`
 //! work with it.
 
-use super::captured::OfCapture;
 use super::removable::Removable;
 use crate::module::Entry;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUmodule};
@@ -113,6 +112,12 @@ pub(super) struct Shared {
     /// once, because its next use comes later on the same stream.
     pub(super) slots: Vec<CUdeviceptr>,
 }
+
+/// The workspace of one stream in one capture.
+pub(super) type OfCapture = Arc<Mutex<Shared>>;
+
+/// Workspaces that no graph has any more.
+pub(super) type Spare = Arc<Mutex<Vec<Shared>>>;
 
 #[derive(Default, Clone, Copy)]
 pub(super) struct Block {

@@ -53,8 +53,8 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
         return;
     }
     let visits = MAX_VISITS * order.len();
-    let stored = sizes::stored(f);
-    let mut guards = Guards { leads, visits, stored, ..Guards::of(rules, vec![]) };
+    let mut guards = Guards { leads, visits, ..Guards::of(rules, vec![]) };
+    guards.learn_results(f);
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value);
     }

@@ -50,6 +50,7 @@ pub mod sequence;
 pub mod simplify;
 mod stencil_hint;
 pub mod term;
+mod tested;
 pub mod total_reads;
 pub mod tuples;
 pub mod unrolled;
@@ -59,9 +60,9 @@ pub use function::{Function, Output, Param, Require, Rule};
 pub use graph::{Graph, Node};
 pub use labels::LabelSet;
 pub use operands::Operands;
-pub use records::Tested;
 pub use scan_part::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 pub use stencil_hint::StencilHint;
+pub use tested::Tested;
 
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt;

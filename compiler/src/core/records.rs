@@ -1,6 +1,6 @@
 //! Which nodes may leave an error record (semantics section 6).
 
-use super::{Form, Graph, NodeId, Op};
+use super::{Form, Graph, NodeId, Op, Tested};
 use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -29,26 +29,6 @@ pub fn may_record(g: &Graph, n: NodeId) -> bool {
 pub fn may_record_here(g: &Graph, roots: impl IntoIterator<Item = NodeId>) -> bool {
     let is_known = |n: NodeId| g.is_closed(n) && g.op(n).needs_launch();
     g.reachable_until(roots, is_known).into_iter().any(|n| g.op(n).may_record(g))
-}
-
-/// What [`Op::Within`] tests.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Tested {
-    /// The index of a read, or a number that is written as one.
-    Index,
-    /// Where an element is to go (semantics 5.21).
-    Destination,
-}
-
-impl From<bool> for Tested {
-    fn from(is_destination: bool) -> Tested {
-        if is_destination { Tested::Destination } else { Tested::Index }
-    }
-}
-
-impl Tested {
-    /// What the text of core IR says behind the test of a destination.
-    pub const DESTINATION: &str = "destination";
 }
 
 /// Returns what an error record of a node says, where it is that a loop or an iteration does not end.

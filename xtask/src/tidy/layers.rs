@@ -142,6 +142,7 @@ const CAPI: [&[&str]; 8] = [
         "cuda/link",
         "cuda/memory",
         "cuda/stream",
+        "cuda/captured",
         "cuda/words",
         "cuda/records",
         "cuda/event",

@@ -11,16 +11,17 @@ use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::extent;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
-use rustc_hash::FxHashSet as HashSet;
-
-/// Returns the extents of the vectors that a function returns.
-pub(super) fn stored(f: &mut Function) -> HashSet<NodeId> {
-    let vectors = f.results.iter().map(|r| r.value).filter(|x| f.graph.ty(*x).rank == 1);
-    let vectors: Vec<NodeId> = vectors.collect();
-    vectors.into_iter().map(|x| extent(&mut f.graph, x, 0)).collect()
-}
 
 impl Guards<'_> {
+    /// Notes the extents of the vectors that a function returns.
+    pub(super) fn learn_results(&mut self, f: &mut Function) {
+        for r in &f.results {
+            if f.graph.ty(r.value).rank == 1 {
+                self.stored.insert(extent(&mut f.graph, r.value, 0));
+            }
+        }
+    }
+
     /// Notes which indices, from this one on, have small extents.
     pub(super) fn learn_extents(&mut self, g: &Graph, from: usize) {
         for at in from..self.indices.len() {
