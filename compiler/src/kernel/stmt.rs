@@ -1,6 +1,6 @@
 //! Statements of kernel IR.
 
-use super::{Expr, Mem, Reg};
+use super::expr::{Expr, Mem, Reg};
 use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Ty};
 
