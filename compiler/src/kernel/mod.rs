@@ -8,6 +8,7 @@
 
 pub mod avoid_negated_min;
 pub mod clone_body;
+mod counters;
 pub mod cse;
 pub mod dce;
 mod demands;
@@ -141,19 +142,14 @@ pub enum Stmt {
     /// register is true for the last arrival. Its thread then sees everything that the other
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
-    /// GPU: takes a ticket at a counter: the register, i32, gets how many were taken there before. Who has a ticket
-    /// may wait for those who have lower ones, because their blocks have begun.
+    /// GPU: takes a ticket at a counter: the register, i32, gets how many were taken there before, all by blocks that
+    /// have begun.
     Ticket(Reg, Expr),
-    /// GPU: publishes a value of 4 or 8 bytes in words at counters from an even one on (the first operand), once. A
-    /// word is two counters, 4 bytes of the value and the number 1, which all threads see at once; nothing else that
-    /// the thread wrote is ordered by it.
+    /// GPU: publishes a value of 4 or 8 bytes in words at counters from an even one on (the first operand), once: 4
+    /// bytes and the number 1, which all threads see at once. Nothing else that the thread wrote is ordered by it.
     Publish(Expr, Expr),
-    /// GPU: waits until words are published, and takes their value; 0, and no wait, where the condition does not hold.
-    Await {
-        to: Reg,
-        at: Expr,
-        given: Expr,
-    },
+    /// GPU: waits until words (the second operand) are published, and takes the value; 0 unless the condition holds.
+    Await(Reg, Expr, Expr),
     /// GPU: sets four counters to 0, from a multiple of four on. All that was done with them is done before.
     Clear(Expr),
     /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other,
@@ -373,24 +369,6 @@ impl Kernel {
             Mem::Scratch(i) => (&self.scratch[i as usize].0, self.scratch[i as usize].1),
             Mem::Shared(i) => (&self.shared[i as usize].0, self.shared[i as usize].1),
         }
-    }
-
-    /// Whether it takes counters: so does code that exchanges values between blocks.
-    pub fn has_counters(&self) -> bool {
-        fn is_any(body: &[Stmt]) -> bool {
-            let is_one = |s: &Stmt| {
-                matches!(
-                    s,
-                    Stmt::Arrive(..)
-                        | Stmt::Ticket(..)
-                        | Stmt::Publish(..)
-                        | Stmt::Await { .. }
-                        | Stmt::Clear(_)
-                )
-            };
-            body.iter().any(|s| is_one(s) || s.blocks().into_iter().any(is_any))
-        }
-        !self.scratch.is_empty() || self.main.as_deref().is_some_and(is_any)
     }
 
     /// Returns the type of an expression.
