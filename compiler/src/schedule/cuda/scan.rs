@@ -49,9 +49,6 @@ type Value = Vec<Expr>;
 /// Returns the variants of a part of a scan; `None` if the group is none.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let scan = Scan::of(&l.g, &fused.items)?;
-    if let Some(scan) = &l.facts.whole_scan {
-        return Some(one_pass::variants(l, fused, scan));
-    }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
     // few elements are counted in 32 bits
     let counts = scan.counts(&l.g);
