@@ -95,7 +95,7 @@ fn sets(body: &[Stmt], out: &mut Vec<Reg>) {
         match s {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Arrive(r, ..) | Stmt::Pack(r, _) => out.push(*r),
             Stmt::Count { old: r, .. } | Stmt::For(r, ..) | Stmt::Seq(r, ..) => out.push(*r),
-            Stmt::Ticket(r, _) | Stmt::Await { to: r, .. } => out.push(*r),
+            Stmt::Ticket(r, _) | Stmt::Await(r, ..) => out.push(*r),
             Stmt::LoadVec(regs, ..) | Stmt::LoadMatrices { regs, .. } => out.extend(regs),
             _ => {}
         }

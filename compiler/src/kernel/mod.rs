@@ -8,6 +8,7 @@
 
 pub mod avoid_negated_min;
 pub mod clone_body;
+mod counters;
 pub mod cse;
 pub mod dce;
 mod demands;
@@ -179,24 +180,6 @@ impl Kernel {
             Mem::Scratch(i) => (&self.scratch[i as usize].0, self.scratch[i as usize].1),
             Mem::Shared(i) => (&self.shared[i as usize].0, self.shared[i as usize].1),
         }
-    }
-
-    /// Whether it takes counters: so does code that exchanges values between blocks.
-    pub fn has_counters(&self) -> bool {
-        fn is_any(body: &[Stmt]) -> bool {
-            let is_one = |s: &Stmt| {
-                matches!(
-                    s,
-                    Stmt::Arrive(..)
-                        | Stmt::Ticket(..)
-                        | Stmt::Publish(..)
-                        | Stmt::Await { .. }
-                        | Stmt::Clear(_)
-                )
-            };
-            body.iter().any(|s| is_one(s) || s.blocks().into_iter().any(is_any))
-        }
-        !self.scratch.is_empty() || self.main.as_deref().is_some_and(is_any)
     }
 
     /// Returns the type of an expression.

@@ -130,7 +130,7 @@ impl Narrow<'_> {
                 Stmt::Record(_, a, b)
                 | Stmt::Arrive(_, a, b)
                 | Stmt::Publish(a, b)
-                | Stmt::Await { at: a, given: b, .. } => {
+                | Stmt::Await(_, a, b) => {
                     self.indices(a);
                     self.indices(b);
                 }

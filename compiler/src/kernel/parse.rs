@@ -216,7 +216,7 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             c.expect("=")?;
             let at = expr(c, k)?;
             c.expect("if")?;
-            Stmt::Await { to, at, given: expr(c, k)? }
+            Stmt::Await(to, at, expr(c, k)?)
         }
         "clear" => Stmt::Clear(expr(c, k)?),
         "arrive" => {

@@ -32,7 +32,7 @@ macro_rules! expressions {
             | Stmt::Record(_, a, b)
             | Stmt::Arrive(_, a, b)
             | Stmt::Publish(a, b)
-            | Stmt::Await { at: a, given: b, .. } => {
+            | Stmt::Await(_, a, b) => {
                 $f(a);
                 $f(b);
             }
@@ -77,7 +77,7 @@ impl Stmt {
         match self {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => f(r),
             Stmt::Arrive(r, ..) | Stmt::Count { old: r, .. } | Stmt::Pack(r, _) => f(r),
-            Stmt::Ticket(r, _) | Stmt::Await { to: r, .. } => f(r),
+            Stmt::Ticket(r, _) | Stmt::Await(r, ..) => f(r),
             Stmt::For(r, ..) | Stmt::Seq(r, ..) => f(r),
             Stmt::LoadVec(regs, ..) | Stmt::LoadMatrices { regs, .. } => regs.iter_mut().for_each(f),
             Stmt::MultiplyMatrices { sums, .. } | Stmt::MultiplyStaged { sums, .. } => {

@@ -176,7 +176,7 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
             Stmt::MultiplyWait(n) => writeln!(f, "{pad}multiply_wait {n}")?,
             Stmt::Ticket(r, at) => writeln!(f, "{pad}ticket {} = {}", reg(r), expr(k, at))?,
             Stmt::Publish(at, value) => writeln!(f, "{pad}publish {} = {}", expr(k, at), expr(k, value))?,
-            Stmt::Await { to, at, given } => {
+            Stmt::Await(to, at, given) => {
                 let (at, given) = (expr(k, at), expr(k, given));
                 writeln!(f, "{pad}await {}: {} = {at} if {given}", reg(to), ty(to))?;
             }

@@ -51,19 +51,14 @@ pub enum Stmt {
     /// register is true for the last arrival. Its thread then sees everything that the other
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
-    /// GPU: takes a ticket at a counter: the register, i32, gets how many were taken there before. Who has a ticket
-    /// may wait for those who have lower ones, because their blocks have begun.
+    /// GPU: takes a ticket at a counter: the register, i32, gets how many were taken there before, all by blocks that
+    /// have begun.
     Ticket(Reg, Expr),
-    /// GPU: publishes a value of 4 or 8 bytes in words at counters from an even one on (the first operand), once. A
-    /// word is two counters, 4 bytes of the value and the number 1, which all threads see at once; nothing else that
-    /// the thread wrote is ordered by it.
+    /// GPU: publishes a value of 4 or 8 bytes in words at counters from an even one on (the first operand), once: 4
+    /// bytes and the number 1, which all threads see at once. Nothing else that the thread wrote is ordered by it.
     Publish(Expr, Expr),
-    /// GPU: waits until words are published, and takes their value; 0, and no wait, where the condition does not hold.
-    Await {
-        to: Reg,
-        at: Expr,
-        given: Expr,
-    },
+    /// GPU: waits until words (the second operand) are published, and takes the value; 0 unless the condition holds.
+    Await(Reg, Expr, Expr),
     /// GPU: sets four counters to 0, from a multiple of four on. All that was done with them is done before.
     Clear(Expr),
     /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other, in

@@ -16,6 +16,7 @@
 
 mod matrices;
 mod updates;
+mod words;
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::error::{Error, Result};
@@ -273,34 +274,10 @@ impl Check<'_> {
                 self.index(rank, scope)?;
                 self.want(e, self.mem(*m, scope)?, scope)
             }
-            Stmt::Ticket(r, at) => {
-                self.index(at, scope)?;
-                let fresh = self.reg(*r)? == Ty::I32 && scope.define(*r, false);
-                if fresh { Ok(()) } else { Err(format!("{r:?} is no fresh i32")) }
-            }
-            Stmt::Publish(at, value) => {
-                self.index(at, scope)?;
-                self.word(self.expr(value, scope)?)
-            }
-            Stmt::Await { to, at, given } => {
-                self.index(at, scope)?;
-                self.want(given, Ty::Bool, scope)?;
-                self.word(self.reg(*to)?)?;
-                if scope.define(*to, false) { Ok(()) } else { Err(format!("{to:?} is not fresh")) }
-            }
-            Stmt::Clear(at) => self.index(at, scope).map(|_| ()),
-            Stmt::Arrive(r, at, count) => {
-                self.index(at, scope)?;
-                self.index(count, scope)?;
-                let fresh = self.reg(*r)? == Ty::Bool && scope.define(*r, false);
-                if fresh { Ok(()) } else { Err(format!("{r:?} is no fresh bool")) }
+            Stmt::Arrive(..) | Stmt::Ticket(..) | Stmt::Publish(..) | Stmt::Await(..) | Stmt::Clear(_) => {
+                self.exchanges(s, scope)
             }
         }
-    }
-
-    /// Checks the type of a value that is published.
-    fn word(&self, ty: Ty) -> Check1 {
-        if matches!(ty.size(), 4 | 8) { Ok(()) } else { Err(format!("a published value of type {ty}")) }
     }
 
     fn gpu(&self) -> bool {

@@ -18,8 +18,8 @@ const ORDERS: [Order; 6] = [
     Order::Random(4),
 ];
 
-/// A chain of blocks: each adds 1 to what the block before it, by ticket, has published. The last one to arrive clears
-/// all words.
+/// A chain of blocks: each adds 1.5 to what the block before it, by ticket, has published. The last one to arrive
+/// clears all words.
 const CHAIN: &str = "kernel @chain {
   threads 32
   write out: f64
@@ -131,8 +131,8 @@ const SUMS: &str = "func @f(%x: [f32], %y: [f32]) -> (s: [f32], m: [f32]) {
 }
 ";
 
-/// A scan in one pass has the bits of the interpreter, whatever the order in which blocks run, over the edges of tiles
-/// and groups; the longest vector has two groups.
+/// A scan in one pass has the bits of the interpreter, whatever the order in which blocks run, over the edges of
+/// tiles and groups; the longest vector has two groups.
 #[test]
 fn a_scan_in_one_pass_has_the_bits_of_its_order() {
     let f = core::parse_one(SUMS).expect("a function");

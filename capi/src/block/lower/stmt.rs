@@ -93,7 +93,7 @@ impl Lower<'_> {
             | Stmt::Count { .. }
             | Stmt::Ticket(..)
             | Stmt::Publish(..)
-            | Stmt::Await { .. }
+            | Stmt::Await(..)
             | Stmt::Clear(_)
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
         }

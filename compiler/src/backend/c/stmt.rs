@@ -165,7 +165,7 @@ impl<'a> Printer<'a> {
             | Stmt::Count { .. }
             | Stmt::Ticket(..)
             | Stmt::Publish(..)
-            | Stmt::Await { .. }
+            | Stmt::Await(..)
             | Stmt::Clear(_)
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {

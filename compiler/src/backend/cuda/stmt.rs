@@ -113,7 +113,7 @@ impl<'a> Printer<'a> {
                 self.expr(at, "], ");
                 self.expr(value, ");");
             }
-            Stmt::Await { to, at, given } => {
+            Stmt::Await(to, at, given) => {
                 let (name, ty) = &k.regs[to.0 as usize];
                 let ty = ctype(*ty);
                 let _ = write!(self.out, "const {ty} {name} = agpu_await<{ty}>(&counters[");

@@ -39,7 +39,7 @@ impl<'a> Emitter<'a> {
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
             Stmt::Ticket(r, at) => self.ticket(*r, at),
             Stmt::Publish(at, value) => self.publish(at, value),
-            Stmt::Await { to, at, given } => self.await_words(*to, at, given),
+            Stmt::Await(to, at, given) => self.await_words(*to, at, given),
             Stmt::Clear(at) => {
                 let address = self.counter(at);
                 code!(self, "st.global.v4.u32 [{address}], {{0, 0, 0, 0}};");

@@ -263,7 +263,7 @@ impl<'k> Machine<'k, '_> {
                     self.publish(w.who(l, s), at.index(l), value.at(l))?;
                 }
             }
-            Stmt::Await { to, at, given } => self.await_words(w, *to, (at, given), mask, s)?,
+            Stmt::Await(to, at, given) => self.await_words(w, *to, (at, given), mask, s)?,
             Stmt::Clear(at) => {
                 let at = self.eval(w, at, mask, s)?;
                 lanes(mask).try_for_each(|l| self.clear_counters(w.who(l, s), at.index(l)))?;

@@ -12,7 +12,7 @@ use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{Lit, Ty};
 
 impl<'k> Machine<'k, '_> {
-    /// Returns the allocation of the counters, if these neighbours are there and the first one's number is a multiple.
+    /// Returns the allocation of the counters, if these neighbours are there and the first number is a multiple.
     fn counters(&self, who: Who<'k>, at: i64, count: usize, multiple: usize) -> Check<(Id, usize)> {
         let len = self.args.counters.map_or(0, |id| self.memory.len(id));
         let first = usize::try_from(at).ok().filter(|first| first + count <= len);

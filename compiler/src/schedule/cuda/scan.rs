@@ -51,9 +51,6 @@ type Value = Vec<Expr>;
 /// Returns the variants of a part of a scan, or `None` if the group is not one.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let scan = Scan::of(&l.g, &fused.items)?;
-    if let Some(scan) = &l.facts.whole_scan {
-        return Some(one_pass::variants(l, fused, scan));
-    }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
     // counters of few elements have 32 bits
     let counts = scan.counts(&l.g);

@@ -55,6 +55,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     if let Some(step) = radix_sort::variants(l, fused) {
         return step;
     }
+    if let Some(whole) = &l.facts.whole_scan {
+        return scan::one_pass::variants(l, fused, whole);
+    }
     if let Some(scan) = scan::variants(l, fused) {
         return scan;
     }

@@ -1,21 +1,23 @@
-//! A whole scan in one launch, which reads each element once. Blocks stay resident and take tiles by ticket, so that a
-//! tile's predecessors were taken by blocks that run. Each publishes its tile's total in a word, and awaits those of the
-//! tiles since its own last one (totals for others, as in D. Merrill, M. Garland, "Single-pass parallel prefix scan
-//! with decoupled look-back", 2016; but what stands before a tile is no word: each block joins the groups' totals in
-//! order by itself, so that no chain goes through memory, and bits depend on no time).
+//! A whole scan in one launch, which reads each element once. Blocks stay resident and take tiles by ticket, so that
+//! a tile's predecessors were taken by blocks that run. Each publishes its tile's total in a word, and awaits those of
+//! the tiles since its own last one (totals for others, as in D. Merrill, M. Garland, "Single-pass parallel prefix
+//! scan with decoupled look-back", 2016; but what stands before a tile is no word: each block joins the groups' totals
+//! in order by itself, so that no chain goes through memory, and bits depend on no time).
 //!
 //! A block publishes the total of its next tile before it awaits what stands before the present one: in a wait
 //! everything is normally there already. Elements wait in shared memory, where each thread has its own to itself, so
 //! that registers are left. If they follow from one array, that is copied there while the tile before is scanned. The
 //! last block to arrive clears the words.
 //!
-//! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, and their clearing by one block.
+//! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, which one block clears.
+
+mod words;
 
 use super::{Code, OF_WARP, ROWS, THREADS, Value, chosen, load_all, store_all};
 use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE};
 use crate::error::Result;
-use crate::kernel::{COPY_BYTES, Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::plan::gpu::{Grid, Profit, TICKET_COUNTERS};
+use crate::kernel::{COPY_BYTES, Expr, Mem, Reg, Stmt, WARP};
+use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::access;
@@ -82,14 +84,13 @@ struct Blocks<'a> {
     /// The number of elements, and of tiles (i32).
     n: Expr,
     tiles: Expr,
-    /// The next tile, whose total is published before the present one is completed, and the present one; -1 if there
-    /// is none.
+    /// The next tile, whose total is published before the present one is completed, and the present one, or -1.
     next: Reg,
     present: Reg,
     /// The tile after the next one.
     later: Reg,
-    /// Shared memory for the elements of tiles, of which each thread has its own to itself: the first places of the present
-    /// tile, of the next one, and of the one after it, and the thread's first place in a tile.
+    /// Shared memory for the elements of tiles, of which each thread has its own to itself: the first places of the
+    /// present tile, of the next one, and of the one after it, and the thread's first place in a tile.
     tile: Mem,
     slots: [Reg; 3],
     place: Expr,
@@ -102,8 +103,8 @@ struct Blocks<'a> {
     half: Reg,
     /// What stands before each of the thread's chunks in the present tile.
     inner: Vec<Vec<Reg>>,
-    /// Shared memory: the ticket of the tile after the next one; the totals of rows, and these halved; those of groups;
-    /// what stands before the tile in its group.
+    /// Shared memory: the ticket of the tile after the next one; the totals of rows, and these halved; those of
+    /// groups; what stands before the tile in its group.
     ticket: Mem,
     rows: Vec<Mem>,
     halved: Vec<Mem>,
@@ -305,28 +306,6 @@ impl<'a> Blocks<'a> {
         Ok(out)
     }
 
-    /// Returns the code by which the first warp halves the rows of the next tile, and publishes its total.
-    fn publish(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
-        let (code, mut out) = (self.code, Vec::new());
-        let total = code.halve_rows(l, (&self.rows, &self.halved), &mut out)?;
-        let word = self.word(l, Expr::Reg(self.next), &mut out);
-        let publish = word.into_iter().zip(total).map(|(at, value)| Stmt::Publish(at, value)).collect();
-        out.push(Stmt::If(Expr::binary(BinaryOp::Eq, code.lane.clone(), int32(0)), publish, vec![]));
-        Ok(out)
-    }
-
-    /// Returns the counters of a tile's words, of each component the first one.
-    fn word(&self, l: &mut Lower, tile: Expr, out: &mut Vec<Stmt>) -> Vec<Expr> {
-        let counters: Vec<i32> = self.code.types().map(|ty| ty.size() as i32 / 2).collect();
-        let first = tile.times(int32(counters.iter().sum())).plus(int32(TICKET_COUNTERS as i32));
-        let first = bind(l, "word", first, out);
-        let offsets = counters.iter().scan(0, |sum, count| {
-            *sum += count;
-            Some(*sum - count)
-        });
-        offsets.map(|offset| first.clone().plus(int32(offset))).collect()
-    }
-
     /// Returns the code that joins what stands before the present tile, and stores its elements.
     fn complete(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
@@ -371,53 +350,6 @@ impl<'a> Blocks<'a> {
         Ok(out)
     }
 
-    /// Returns the code of a round: each warp awaits the totals of a group up to the present tile's, of whose tiles a
-    /// lane has one; then all threads join the groups before it. The first warp, which publishes, has the last group.
-    fn round(&self, l: &mut Lower, group: &Expr, place: &Expr) -> Result<Vec<Stmt>> {
-        let (code, mut out) = (self.code, Vec::new());
-        let slot = code.warp.clone().plus(int32(WARPS - 1));
-        let slot = bind(l, "slot", Expr::binary(BinaryOp::And, slot, int32(WARPS - 1)), &mut out);
-        let awaited = bind(l, "awaited", Expr::Reg(self.group).plus(slot.clone()), &mut out);
-        let mut of_warp = Vec::new();
-        l.in_block(|l| {
-            let out = &mut of_warp;
-            let tile = bind(l, "tile", awaited.clone().times(int32(GROUP)).plus(code.lane.clone()), out);
-            let given = Expr::binary(BinaryOp::Lt, tile.clone(), Expr::Reg(self.present));
-            let given = bind(l, "given", given, out);
-            let mut total = Value::new();
-            for (at, ty) in self.word(l, tile, out).into_iter().zip(code.types()) {
-                let to = l.k.reg("total", ty);
-                out.push(Stmt::Await { to, at, given: given.clone() });
-                total.push(Expr::Reg(to));
-            }
-            let mut inside = [total.clone()];
-            let total = code.halve(l, total, &mut inside, out)?;
-            let at = slot.clone().plus(Expr::Reg(self.half));
-            let is_first = Expr::binary(BinaryOp::Eq, code.lane.clone(), int32(0));
-            out.push(Stmt::If(is_first, store_all(&self.groups, &at, &total), vec![]));
-            let is_own = Expr::binary(BinaryOp::Eq, awaited.clone(), group.clone());
-            let is_last = Expr::binary(BinaryOp::Eq, code.lane.clone(), place.clone().minus(int32(1)));
-            let is_last = Expr::binary(BinaryOp::And, is_own, is_last);
-            out.push(Stmt::If(is_last, store_all(&self.inside, &int32(0), &inside[0]), vec![]));
-            Ok::<_, crate::error::Error>(())
-        })?;
-        out.push(Stmt::If(Expr::binary(BinaryOp::Le, awaited, group.clone()), of_warp, vec![]));
-        out.push(Stmt::Barrier);
-        let count = group.clone().minus(Expr::Reg(self.group)).min(int32(WARPS));
-        let count = bind(l, "count", count, &mut out);
-        let i = l.k.reg("i", Ty::I32);
-        let mut join = Vec::new();
-        l.in_block(|l| {
-            let total = load_all(l, &self.groups, &Expr::Reg(i).plus(Expr::Reg(self.half)), &mut join);
-            let groups: Value = self.before.iter().map(|r| Expr::Reg(*r)).collect();
-            let joined = code.operator.join(l, &groups, &total, &mut join)?;
-            join.extend(assigned(&self.before, &joined));
-            Ok::<_, crate::error::Error>(())
-        })?;
-        out.push(Stmt::Seq(i, int32(0), count, join));
-        Ok(out)
-    }
-
     /// Returns the code that makes the next tile the present one.
     fn advance(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
@@ -429,21 +361,6 @@ impl<'a> Blocks<'a> {
             out.extend(assigned(&self.inner[row], &inner));
         }
         Ok(out)
-    }
-
-    /// Writes the code of the last block to arrive, which clears tickets and words.
-    fn clear(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
-        let flag = l.k.share("last", Ty::Bool, 1);
-        out.push(Stmt::Barrier);
-        let is_last = levels::arrive(l, (flag, 0), (int32(ARRIVALS), Expr::Place(Gpu::Blocks)), None, out);
-        let i = l.k.reg("i", Ty::I32);
-        let counters: i32 = self.code.types().map(|ty| ty.size() as i32 / 2).sum();
-        let all = self.tiles.clone().times(int32(counters)).plus(int32(TICKET_COUNTERS as i32));
-        let mut clear = vec![Stmt::Var(i, thread().times(int32(4)))];
-        let body =
-            vec![Stmt::Clear(Expr::Reg(i)), Stmt::Assign(i, Expr::Reg(i).plus(int32(4 * THREADS as i32)))];
-        clear.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), all), body));
-        out.push(Stmt::If(is_last, clear, vec![]));
     }
 }
 
@@ -458,8 +375,8 @@ fn assigned(to: &[Reg], values: &[Expr]) -> Vec<Stmt> {
 }
 
 impl Code<'_> {
-    /// Returns the array that is copied before it is needed: the only one that elements read at their own indices, if it
-    /// has their type.
+    /// Returns the array that is copied before it is needed: the only one that elements read at their own indices, if
+    /// it has their type.
     fn copied_array(&self, l: &mut Lower) -> Option<Copied> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let roots = self.scan.elements(&mut l.launch.g, index);

@@ -56,8 +56,8 @@ impl Code<'_> {
         Ok(total)
     }
 
-    /// Returns what stands before the lane's chunk of a row in the tile, given what the lanes up to it have, and whether
-    /// rows do.
+    /// Returns what stands before the lane's chunk of a row in the tile, given what the lanes up to it have, and
+    /// whether rows do.
     pub(super) fn inner(
         &self,
         l: &mut Lower,

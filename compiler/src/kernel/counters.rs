@@ -1,0 +1,23 @@
+//! Which kernels take counters.
+
+use super::{Kernel, Stmt};
+
+impl Kernel {
+    /// Whether it takes counters: so does code that exchanges values between blocks.
+    pub fn has_counters(&self) -> bool {
+        fn is_any(body: &[Stmt]) -> bool {
+            let is_one = |s: &Stmt| {
+                matches!(
+                    s,
+                    Stmt::Arrive(..)
+                        | Stmt::Ticket(..)
+                        | Stmt::Publish(..)
+                        | Stmt::Await(..)
+                        | Stmt::Clear(_)
+                )
+            };
+            body.iter().any(|s| is_one(s) || s.blocks().into_iter().any(is_any))
+        }
+        !self.scratch.is_empty() || self.main.as_deref().is_some_and(is_any)
+    }
+}
