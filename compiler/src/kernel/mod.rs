@@ -34,8 +34,7 @@ mod stmt;
 pub mod verify;
 pub mod widen;
 
-use crate::loc::LocStack;
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::Ty;
 pub use device::{
     CLUSTER_CAPABILITY, COPY_BYTES, Gpu, MAX_SHARED, MAX_SHARED_ANYWHERE, OLDEST_CAPABILITY, STATIC_SHARED,
     WARP, WARPGROUP, WARPGROUP_CAPABILITY,
