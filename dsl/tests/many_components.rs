@@ -69,3 +69,21 @@ fn rows_with_many_sums() {
     let rows = [[0.0, 3.5, 7.0, -1.0, 60.0], [1.0, 2.0, 3.0, 4.0, 5.0], [-7.5, 0.25, 12.0, 9.0, 33.0]];
     everywhere(&f, &[matrix(&rows)]);
 }
+
+/// A tuple of which one component costs much and depends on one of two indices: that component is stored alone.
+#[test]
+fn folds_of_tuples_of_a_computed_matrix() {
+    let text = "func @f(%x: [f64]) -> (r: f64) {
+  %n = len %x
+  %m = generate %n, %n (%i: i64, %j: i64) { %c = cast f64 %j %d = cospi %c yield %d }
+  %p = permute %m to 1, 0
+  %z = map (%v: f64) over %p { %t = tuple %v, 0.5f64 yield %t }
+  %r = fold (%s: f64, %a: f64, %b: f64) from 1f64 over %z { %q = mul_add %s, %b, %a yield %q }
+  return %r
+}
+";
+    let f = parse::parse(text).expect("core IR").remove(0);
+    for n in [0, 1, 3, 20] {
+        everywhere(&f, &[vector(&vec![0.0; n])]);
+    }
+}

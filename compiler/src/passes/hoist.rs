@@ -160,6 +160,10 @@ impl Hoist {
     /// Returns the value as an element of a stored array, if it contains a nested operation that
     /// depends on some of the indices only.
     fn stored(&mut self, g: &mut Graph, n: NodeId, around: &[Around]) -> Option<NodeId> {
+        // the components of a tuple are stored, each for itself
+        if matches!(g.op(n), Op::Tuple(_)) {
+            return None;
+        }
         // for conditions and counts, and for values that leave records, the operands are stored instead of the values
         if !is_costly(g.op(n)) && (!g.ty(n).elem.is_float() || may_record(g, n)) {
             return None;
