@@ -49,8 +49,8 @@ pub struct Builder {
     /// What the first rules say about lengths, and how many rules these are.
     equations: (usize, Equations),
     begun: Option<Begun>,
-    /// The bounds so far, which leave no error record.
-    bounds: Bounds,
+    /// The bounds so far, which leave no error record; `None` if they stay as they are.
+    bounds: Option<Bounds>,
     /// The source location of the nodes that are being added.
     loc: LocStack,
 }
@@ -75,13 +75,18 @@ impl Builder {
             seen: IndexSet::default(),
             equations: (0, Equations::default()),
             begun: None,
-            bounds: Bounds::default(),
+            bounds: Some(Bounds::default()),
             loc: LocStack::default(),
         };
         for i in 0..builder.function.params.len() {
             builder.measure(NodeId(i as u32));
         }
         builder
+    }
+
+    /// Leaves bounds as they are: divisions by zero in them are left to the pass `bounds`, as in a text of core IR.
+    pub fn with_bounds_as_written(self) -> Builder {
+        Builder { bounds: None, ..self }
     }
 
     /// Returns the current state, for [`Builder::undo`].
@@ -102,7 +107,7 @@ impl Builder {
         self.facts.truncate(mark.nodes);
         self.seen.truncate(mark.seen);
         self.begun = None;
-        self.bounds = Bounds::default();
+        self.bounds = self.bounds.take().map(|_| Bounds::default());
         if self.equations.0 > mark.rules {
             self.equations = (0, Equations::default());
         }
@@ -136,12 +141,14 @@ impl Builder {
 
     /// Returns a length, a margin or another bound without error records.
     fn bound(&mut self, n: NodeId) -> NodeId {
-        self.bounds.total(&mut self.function.graph, n)
+        self.bounds.as_mut().map_or(n, |bounds| bounds.total(&mut self.function.graph, n))
     }
 
     /// Adds a node that needs no rule.
     pub fn node(&mut self, mut op: Op) -> Result<NodeId> {
-        self.bounds.of(&mut self.function.graph, &mut op);
+        if let Some(bounds) = &mut self.bounds {
+            bounds.of(&mut self.function.graph, &mut op);
+        }
         let node = self.function.graph.try_add(op);
         let node = node.map_err(|e| Error::user("E0208", e).at(self.loc.first()))?;
         self.measure(node);

@@ -225,7 +225,7 @@ impl<'r> Gen<'r> {
         let wild = rng.one_in(6);
         let mut g = Gen {
             rng,
-            b: Builder::new(function),
+            b: Builder::new(function).with_bounds_as_written(),
             extents,
             values,
             known: HashMap::default(),
