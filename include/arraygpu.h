@@ -1567,12 +1567,10 @@ agpu_status agpu_program_text(struct agpu_program *program, const char *stage, c
 
 /**
  * Keeps a program under a key of the caller's own, which encodes the program's structure, for
- * agpu_run_remembered(); it replaces a program that was kept under the key before. A bounded number of programs is kept; the least recently used one is
- * dropped first. Thread-safe.
+ * agpu_run_remembered(); it replaces a program that was kept under the key before. A bounded number of
+ * programs is kept; the least recently used one is dropped first. Thread-safe.
  */
-agpu_status agpu_program_remember(struct agpu_program *program,
-                                  const void *key,
-                                  int64_t length);
+agpu_status agpu_program_remember(struct agpu_program *program, const void *key, int64_t length);
 
 /**
  * Runs the program that was remembered under a key, as agpu_program_run() does. If there is none,

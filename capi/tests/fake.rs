@@ -82,8 +82,8 @@ fn general_version_beyond_a_budget() {
     }
 }
 
-/// A driver that cannot say which capture a stream is a part of, or when a graph is destroyed, leaves a workspace to each
-/// graph.
+/// A driver that cannot say which capture a stream is a part of, or when a graph is destroyed, leaves a workspace to
+/// each graph.
 #[test]
 fn graphs_of_older_drivers() {
     for without in ["cuStreamGetCaptureInfo_v2", "cuUserObjectCreate", "cuGraphRetainUserObject"] {

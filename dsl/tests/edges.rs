@@ -114,8 +114,8 @@ fn extents_of_any_size() {
     assert!(!fused(&g, &[x, scalar(i64::MAX)]).1);
 }
 
-/// The length of a vector that the function returns is small, whoever gives it, because the vector has memory: sums of
-/// indices below it cannot wrap, and their reads are proven. A vector that is only summed has none.
+/// The length of a vector that the function returns is small, whoever gives it, because the vector has memory: sums
+/// of indices below it cannot wrap, and their reads are proven. A vector that is only summed has none.
 #[test]
 fn lengths_of_results_are_small() {
     let lagged = |x: VExp<f32>, lags: SExp<i64>| {

@@ -189,7 +189,8 @@ agpu_view view_of(agpu_buffer *buffer, const std::int64_t (&extents)[Rank], cons
     return view;
 }
 
-/// A pointer to elements of T. One to elements of a class derived from T does not become it, because they lie further apart.
+/// A pointer to elements of T. One to elements of a class derived from T does not become it, because they lie further
+/// apart.
 template <class T> class pointer_to {
 public:
     template <class U, class = std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>> pointer_to(U *elements) noexcept : elements_(elements) {}

@@ -93,8 +93,8 @@ pub unsafe extern "C" fn agpu_program_text(
 }
 
 /// Keeps a program under a key of the caller's own, which encodes the program's structure, for
-/// agpu_run_remembered(); it replaces a program that was kept under the key before. A bounded number of programs is kept; the least recently used one is
-/// dropped first. Thread-safe.
+/// agpu_run_remembered(); it replaces a program that was kept under the key before. A bounded number of
+/// programs is kept; the least recently used one is dropped first. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_remember(
     program: *mut AgpuProgram,

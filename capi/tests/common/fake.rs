@@ -1,6 +1,6 @@
 //! The fake CUDA driver. It is built with the C compiler, and processes that a test starts for it
 //! find it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use super::*;
 use libloading::Library;

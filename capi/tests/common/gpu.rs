@@ -1,6 +1,6 @@
 //! The same package for GPUs, with PTX written by hand: one thread for each element, and reductions
 //! in one thread.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use super::*;
 use std::sync::OnceLock;

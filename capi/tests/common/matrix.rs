@@ -1,5 +1,5 @@
 //! Views of any rank, and a model of copies between them.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Bounds leave no error record (semantics 4.2): lengths, bounds of slices, numbers of steps. Where one of them divides
-//! integers by a value that may be 0, the division is written so that it gives 0 in that case.
+//! Bounds leave no error record (semantics 4.2): lengths, bounds of slices, numbers of steps. Where one of them
+//! divides integers by a value that may be 0, the division is written so that it gives 0 in that case.
 //!
 //! ```text
 //! %1 = rem %k, %m                     %2 = eq %m, 0i64

@@ -116,11 +116,8 @@ fn check_arguments(f: &Function, args: &[Value]) -> Result<()> {
         Value::Scalar(l) => ty == Type::scalar(l.ty),
         Value::Vector(v) => ty.rank == 1 && v.iter().all(|l| l.ty == ty.elem),
         Value::Array(extents, v) => {
-            let product = || extents.iter().try_fold(1i64, |a, n| a.checked_mul(*n));
-            let is_empty = extents.contains(&0) && extents.iter().all(|n| *n >= 0);
-            let count = if is_empty { Some(0) } else { product().filter(|_| extents.iter().all(|n| *n > 0)) };
             extents.len() == usize::from(ty.rank)
-                && count == Some(v.len() as i64)
+                && values::count(extents) == Some(v.len() as i64)
                 && v.iter().all(|l| l.ty == ty.elem)
         }
     };

@@ -186,6 +186,15 @@ impl Op {
         )
     }
 
+    /// Returns whether the operation is an elementary function, such as `exp` or `pow`.
+    pub fn is_elementary(&self) -> bool {
+        match self {
+            Op::Unary(op, _) => op.is_elementary(),
+            Op::Binary(op, ..) => op.is_elementary(),
+            _ => false,
+        }
+    }
+
     /// Returns whether the operation is a loop in the code of the element to which it belongs: a reduction or a loop
     /// of that element.
     pub fn is_loop(&self) -> bool {

@@ -3,8 +3,8 @@
 use super::device::Gpu;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// A register: an index into [`Kernel::regs`](super::Kernel::regs). It is assigned once by `let` or a loop, or several
-/// times if declared by `var`.
+/// A register: an index into [`Kernel::regs`](super::Kernel::regs). It is assigned once by `let` or a loop, or
+/// several times if declared by `var`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Reg(pub u32);
 

@@ -1,6 +1,7 @@
-//! Makes bounds total ([`crate::core::bounds`]), where a function was written as text. So a bound is the same expression
-//! wherever it stands, and `len` of an array can be replaced by the length of the array even outside bounds, where a
-//! division by zero would leave an error record. What a builder makes has such bounds from the beginning.
+//! Makes bounds total ([`crate::core::bounds`]), where a function was written as text. So a bound is the same
+//! expression wherever it stands, and `len` of an array can be replaced by the length of the array even outside
+//! bounds, where a division by zero would leave an error record. What a builder makes has such bounds from the
+//! beginning.
 
 use crate::core::bounds::Bounds;
 use crate::core::rewrite::rewrite_from;

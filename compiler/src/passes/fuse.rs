@@ -150,8 +150,9 @@ impl Fuse {
         self.scalar(g, op)
     }
 
-    /// Returns the body of the array `x` with these arguments, with composed elements if that was postponed. Its reads
-    /// are proven for the index space only: if another index may be `asked` for, those that depend on it become total.
+    /// Returns the body of the array `x` with these arguments, with composed elements if that was postponed. Its
+    /// reads are proven for the index space only: if another index may be `asked` for, those that depend on it become
+    /// total.
     fn body(
         &mut self,
         g: &mut Graph,

@@ -50,11 +50,7 @@ pub fn run(f: Function) -> Result<Function> {
 
 /// Returns whether an operation costs more than the load of its value.
 fn is_costly(op: &Op) -> bool {
-    match op {
-        Op::Unary(op, _) => op.is_elementary(),
-        Op::Binary(op, ..) => op.is_elementary(),
-        op => op.is_loop(),
-    }
+    op.is_elementary() || op.is_loop()
 }
 
 /// An index in scope of a node, with its extent: a variable, or an expression that counts as an index.

@@ -125,8 +125,7 @@ impl Cutter<'_> {
                 let op = self.g.op(m);
                 records |= op.may_record(self.g);
                 cone.operations += match op {
-                    Op::Unary(op, _) if op.is_elementary() => ELEMENTARY,
-                    Op::Binary(op, ..) if op.is_elementary() => ELEMENTARY,
+                    op if op.is_elementary() => ELEMENTARY,
                     Op::Binary(BinaryOp::Rem | BinaryOp::Div, ..) => 4,
                     Op::Var(..) => 0,
                     _ => 1,

@@ -215,8 +215,8 @@ impl GpuKernel {
         let v = &self.variants[variant];
         // packed operands are multiplied by the kernel behind, which takes most of the time
         let longest = if let Grid::Packs(_) = v.grid { &self.variants[variant + 1] } else { v };
-        let share = v.profit.min_busy.unwrap_or(0);
-        v.is_profitable(space, device) && (share == 0 || longest.busy(space, device).is_at_least(share, 100))
+        let is_busy = |share| longest.busy(space, device).is_at_least(share, 100);
+        v.is_profitable(space, device) && v.profit.min_busy.is_none_or(is_busy)
     }
 
     /// Returns the kernel launches for the chosen variant.

@@ -106,7 +106,7 @@ fn fields(record: &Record<'_>) -> TokenStream {
 
         impl #of_impl #of #args #of_where {
             #[doc = #pack]
-            #[allow(dead_code)]
+            #[allow(dead_code, reason = "a program may only read the record")]
             #[track_caller]
             #vis fn pack(self) -> <__K as #krate::derived::Rank>::Handle<#name #own_args> {
                 #krate::derived::pack::<#name #own_args, __K>(self)

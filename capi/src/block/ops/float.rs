@@ -16,7 +16,7 @@ macro_rules! unary {
             type Out = $ty;
             #[inline(always)]
             fn of($x: $ty) -> $ty {
-                #[allow(dead_code)]
+                #[allow(dead_code, reason = "only expressions with constants name the type")]
                 type $t = $ty;
                 $e
             }

@@ -5,8 +5,8 @@ use crate::core::Type;
 use crate::scalar::Ty;
 use crate::{Error, Result};
 
-/// The most bytes of an element of a scan. For each of them a thread of a CPU has 3,088 bytes on its stack, and a block
-/// of a GPU 128 bytes of shared memory.
+/// The most bytes of an element of a scan. For each of them a thread of a CPU has 3,088 bytes on its stack, and a
+/// block of a GPU 128 bytes of shared memory.
 const MAX_SCANNED: usize = 256;
 
 impl Builder {

@@ -2,8 +2,9 @@
 //!
 //! Lengths are far below 2^63, and so are small multiples of them, and the indices of what has lengths as extents. An
 //! extent that a scalar parameter gives may be any number, and so may be an index below it: `i + 2` may wrap, whereas
-//! `i`, `i - 1` and `n - 1 - i` cannot. The length of a vector that the function returns is small whoever gives it: the
-//! vector has memory before anything is computed. (A matrix tells nothing of one extent, because the other one may be 0.)
+//! `i`, `i - 1` and `n - 1 - i` cannot. The length of a vector that the function returns is small whoever gives it:
+//! the vector has memory before anything is computed. (A matrix tells nothing of one extent, because the other one
+//! may be 0.)
 
 use super::{Guards, MAX_STEPS, is_clamp};
 use crate::core::index_space::without_bound;

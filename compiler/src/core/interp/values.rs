@@ -85,9 +85,18 @@ impl Deref for Tuple {
     }
 }
 
+/// Returns the number of indices of an index space, unless an extent is negative or it is too large.
+pub(super) fn count(extents: &[i64]) -> Option<i64> {
+    if extents.iter().any(|n| *n < 0) {
+        return None;
+    }
+    // other extents of an empty space may be so large that their product is no number
+    if extents.contains(&0) { Some(0) } else { extents.iter().try_fold(1i64, |a, n| a.checked_mul(*n)) }
+}
+
 /// Calls `f` with all indices of an index space, in row-major order.
 pub(super) fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
-    let count: i64 = if extents.contains(&0) { 0 } else { extents.iter().product() };
+    let count = count(extents).expect("an index space that the rules allow");
     let mut index = vec![0; extents.len()];
     for _ in 0..count {
         f(&index);

@@ -45,6 +45,7 @@ mod levels;
 mod line_sums;
 mod map;
 mod packed_reduction;
+mod partial_tile;
 mod paths;
 mod plane_steps;
 mod plane_stream;

@@ -13,13 +13,14 @@
 
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64, warp_number};
+use super::partial_tile::PartialTile;
 use super::segments::lane;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, VariantGroup};
 use crate::core::NodeId;
 use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
@@ -135,40 +136,12 @@ impl Code<'_> {
         &self,
         l: &mut Lower,
         types: &[Ty],
-        mut roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
+        roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
-        let mut regs: Vec<Vec<Reg>> = Vec::new();
-        for _ in 0..OF_THREAD {
-            let own: Vec<Reg> = types.iter().map(|ty| l.k.reg("x", *ty)).collect();
-            out.extend(own.iter().zip(types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
-            regs.push(own);
-        }
-        let assigned = |own: &[Reg], values: Vec<Expr>| {
-            own.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)).collect::<Vec<Stmt>>()
-        };
-        let (mut full, mut part) = (Vec::new(), Vec::new());
-        let elements = &self.elements;
-        if !self.layout.strided {
-            l.in_block(|l| {
-                let values = elements.values(l, &[], |l, _, i| roots(l, i), &mut full)?;
-                regs.iter().zip(values).for_each(|(own, values)| full.extend(assigned(own, values)));
-                Ok::<_, crate::error::Error>(())
-            })?;
-        }
-        for (k, own) in regs.iter().enumerate() {
-            let i = elements.at(k).min(self.n.clone().minus(Expr::int(1)));
-            let i = bind(l, "i", i, &mut part);
-            let (_, index) = l.launch.g.fresh_var(Ty::I64);
-            let roots = roots(l, index);
-            let values = l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, &mut part))?;
-            part.extend(assigned(own, values));
-        }
-        match self.layout.strided {
-            true => out.append(&mut part),
-            false => out.push(Stmt::If(self.is_full.clone(), full, part)),
-        }
-        Ok(regs.iter().map(|own| own.iter().map(|r| Expr::Reg(*r)).collect()).collect())
+        let (elements, is_full, n) = (&self.elements, &self.is_full, &self.n);
+        let tile = PartialTile { elements, is_full, n, strided: self.layout.strided };
+        tile.values(l, ("x", types), &|_, _| {}, roots, out)
     }
 
     /// Counts the digits of the thread's elements. For each element returns one register, which holds its digit, from

@@ -18,14 +18,15 @@ mod rows;
 use super::access;
 use super::elements::Elements;
 use super::expressions::{int32, to_i64, warp_number};
+use super::partial_tile::PartialTile;
 use super::segments::lane;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, VariantGroup};
 use crate::core::{SCAN_CHUNK, SCAN_ROW, SCAN_TILE, ScanPart};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::plan::gpu::Grid;
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
@@ -145,11 +146,35 @@ impl<'a> Code<'a> {
 
     /// Writes the partial results of a chunk's elements.
     fn chunk(&self, l: &mut Lower, x: &[Value], out: &mut Vec<Stmt>) -> Result<[Value; 4]> {
+        let (low, all) = self.total_of_chunk(l, x, out)?;
+        let third = self.operator.join(l, &low, &x[2], out)?;
+        Ok([x[0].clone(), low, third, all])
+    }
+
+    /// Returns the total of the first half of a chunk, and that of the chunk.
+    fn total_of_chunk(&self, l: &mut Lower, x: &[Value], out: &mut Vec<Stmt>) -> Result<(Value, Value)> {
         let low = self.operator.join(l, &x[0], &x[1], out)?;
         let high = self.operator.join(l, &x[2], &x[3], out)?;
         let all = self.operator.join(l, &low, &high, out)?;
-        let third = self.operator.join(l, &low, &x[2], out)?;
-        Ok([x[0].clone(), low, third, all])
+        Ok((low, all))
+    }
+
+    /// Returns the thread's elements of a tile (i64), where the tile begins, and whether all its elements exist.
+    fn elements_of_tile(
+        &self,
+        l: &mut Lower,
+        tile: Expr,
+        n: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> (Elements, Expr, Expr) {
+        let begin = bind(l, "begin", tile.times(Expr::int(SCAN_TILE)), out);
+        let of_warp = to_i64(self.warp.clone()).times(Expr::int(OF_WARP * SCAN_ROW));
+        let of_lane = to_i64(self.lane.clone()).times(Expr::int(SCAN_CHUNK));
+        let base = bind(l, "base", begin.clone().plus(of_warp).plus(of_lane), out);
+        let is_full = Expr::binary(BinaryOp::Le, begin.clone().plus(Expr::int(SCAN_TILE)), n.clone());
+        let is_full = bind(l, "full", is_full, out);
+        let rows = (0..OF_WARP).map(|j| j * SCAN_ROW).collect();
+        (Elements::new(l, base, rows, SCAN_CHUNK), begin, is_full)
     }
 
     /// Writes the code of a tile.
@@ -167,13 +192,7 @@ impl<'a> Code<'a> {
             None => block,
         };
         let tile = bind(l, "tile", tile, out);
-        let begin = bind(l, "begin", tile.clone().times(Expr::int(SCAN_TILE)), out);
-        let of_warp = to_i64(self.warp.clone()).times(Expr::int(OF_WARP * SCAN_ROW));
-        let of_lane = to_i64(self.lane.clone()).times(Expr::int(SCAN_CHUNK));
-        let base = bind(l, "base", begin.clone().plus(of_warp).plus(of_lane), out);
-        let is_full = Expr::binary(BinaryOp::Le, begin.clone().plus(Expr::int(SCAN_TILE)), n.clone());
-        let is_full = bind(l, "full", is_full, out);
-        let elements = Elements::new(l, base, (0..OF_WARP).map(|j| j * SCAN_ROW).collect(), SCAN_CHUNK);
+        let (elements, begin, is_full) = self.elements_of_tile(l, tile.clone(), &n, out);
         if let Some(partition) = partition {
             return self.compact(l, (&partition, &elements), (&tile, &begin), (&is_full, &n), out);
         }
@@ -183,13 +202,14 @@ impl<'a> Code<'a> {
         let (mut own, mut chunks) = (Vec::new(), Vec::new());
         let rows = self.share(l, "rows", ROWS);
         for (x, row) in x.chunks(SCAN_CHUNK as usize).zip(0..) {
-            let low = self.operator.join(l, &x[0], &x[1], out)?;
-            let high = self.operator.join(l, &x[2], &x[3], out)?;
-            let all = self.operator.join(l, &low, &high, out)?;
-            if is_scan {
-                let third = self.operator.join(l, &low, &x[2], out)?;
-                own.push([x[0].clone(), low, third, all.clone()]);
-            }
+            let all = if is_scan {
+                let results = self.chunk(l, x, out)?;
+                let all = results[3].clone();
+                own.push(results);
+                all
+            } else {
+                self.total_of_chunk(l, x, out)?.1
+            };
             let mut inside = if is_scan { vec![all.clone()] } else { Vec::new() };
             let total = self.halve(l, all, &mut inside, out)?;
             chunks.extend(inside);
@@ -251,39 +271,12 @@ impl<'a> Code<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Value>> {
         let types: Vec<Ty> = self.types().collect();
-        let mut regs: Vec<Vec<Reg>> = Vec::new();
-        for _ in &elements.indices {
-            let own: Vec<Reg> = types.iter().map(|ty| l.k.reg("own", *ty)).collect();
-            out.extend(own.iter().zip(&types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
-            regs.push(own);
-        }
-        let assigned = |own: &[Reg], values: Vec<Expr>| {
-            own.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)).collect::<Vec<Stmt>>()
+        let load = |l: &mut Lower, out: &mut Vec<Stmt>| {
+            first(l, out);
+            elements.load(l, &[], out);
         };
-        let (mut full, mut part) = (Vec::new(), Vec::new());
-        if !self.layout.strided {
-            l.in_block(|l| {
-                first(l, &mut full);
-                elements.load(l, &[], &mut full);
-                let values =
-                    elements.values(l, &[], |l, _, i| self.scan.elements(&mut l.launch.g, i), &mut full)?;
-                regs.iter().zip(values).for_each(|(own, values)| full.extend(assigned(own, values)));
-                Ok::<_, crate::error::Error>(())
-            })?;
-        }
-        for (k, own) in regs.iter().enumerate() {
-            let i = elements.at(k).min(n.clone().minus(Expr::int(1)));
-            let i = bind(l, "i", i, &mut part);
-            let (_, index) = l.launch.g.fresh_var(Ty::I64);
-            let roots = self.scan.elements(&mut l.launch.g, index);
-            let values = l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, &mut part))?;
-            part.extend(assigned(own, values));
-        }
-        match self.layout.strided {
-            true => out.append(&mut part),
-            false => out.push(Stmt::If(is_full.clone(), full, part)),
-        }
-        Ok(regs.iter().map(|own| own.iter().map(|r| Expr::Reg(*r)).collect()).collect())
+        let tile = PartialTile { elements, is_full, n, strided: self.layout.strided };
+        tile.values(l, ("own", &types), &load, |l, i| self.scan.elements(&mut l.launch.g, i), out)
     }
 
     /// Scans the lanes of a warp by a butterfly. `total` is that of each lane's values, and `inside` are its partial

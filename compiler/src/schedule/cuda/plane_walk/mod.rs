@@ -45,9 +45,10 @@ use lines::{Order, lines};
 /// with fewer planes, there are more blocks.
 const BLOCK_PLANES: i64 = 16;
 
-/// The maximum number of taps of all reads for which a thread has one row of one plane in a step, and so few
-/// registers that eight blocks are resident: such stencils wait for memory, and more threads hide its latency. Others
-/// load so much from the first-level cache that each line should serve several rows (`bench/NOTES.md`).
+/// The maximum number of stencil points, of all reads together, up to which a thread computes one row of a plane.
+/// Such stencils are bound by memory latency: with one row a thread needs few registers, and the higher occupancy of
+/// eight resident blocks hides the latency. Stencils of more points are bound by loads from the L1 cache, of which
+/// each line should serve several rows of a thread (`bench/NOTES.md`).
 const MAX_TAPS_ONE_ROW: usize = 8;
 
 /// The number of rows of a thread that has several; if it has many columns, it has half as many rows.

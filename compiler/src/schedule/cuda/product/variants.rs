@@ -14,8 +14,9 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The maximum number of block tiles of 64 x 64 for which different blocks compute different panels: so few block
-/// tiles do not keep a large device busy.
+/// The maximum number of block tiles of 64 x 64 up to which a product is split along K (split-K: a block for each
+/// panel of inner indices of a tile). Without it so few block tiles would leave multiprocessors of a large device
+/// idle.
 const SPLIT_K_MAX_BLOCKS: u32 = 200;
 /// The minimum inner length for split-K: two panels.
 const SPLIT_K_MIN_LENGTH: u32 = 1024;

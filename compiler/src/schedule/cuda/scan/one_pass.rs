@@ -1,8 +1,8 @@
 //! A whole scan in one launch, which reads each element once. Blocks stay resident and take tiles by ticket, so that
-//! a tile's predecessors were taken by blocks that run. Each publishes its tile's total in a word, and awaits those of
-//! the tiles since its own last one (totals for others, as in D. Merrill, M. Garland, "Single-pass parallel prefix
-//! scan with decoupled look-back", 2016; but what stands before a tile is no word: each block joins the groups' totals
-//! in order by itself, so that no chain goes through memory, and bits depend on no time).
+//! a tile's predecessors were taken by blocks that run. Each publishes its tile's total in a word, and awaits those
+//! of the tiles since its own last one (totals for others, as in D. Merrill, M. Garland, "Single-pass parallel prefix
+//! scan with decoupled look-back", 2016; but what stands before a tile is no word: each block joins the groups'
+//! totals in order by itself, so that no chain goes through memory, and bits depend on no time).
 //!
 //! A block publishes the total of its next tile before it awaits what stands before the present one: in a wait
 //! everything is normally there already. Elements wait in shared memory, where each thread has its own to itself, so
@@ -24,6 +24,7 @@ use crate::schedule::cuda::access;
 use crate::schedule::cuda::elements::Elements;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels;
+use crate::schedule::cuda::partial_tile::assigned;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
@@ -266,17 +267,10 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Returns a tile's elements of the thread, and whether all of them are there.
+    /// Returns a tile's elements of the thread, and whether all elements of the tile exist.
     fn elements(&self, l: &mut Lower, tile: Reg, out: &mut Vec<Stmt>) -> (Elements, Expr) {
-        let code = self.code;
-        let begin = to_i64(Expr::Reg(tile)).times(Expr::int(SCAN_TILE));
-        let begin = bind(l, "begin", begin, out);
-        let of_warp = to_i64(code.warp.clone()).times(Expr::int(OF_WARP * SCAN_ROW));
-        let of_lane = to_i64(code.lane.clone()).times(Expr::int(SCAN_CHUNK));
-        let base = bind(l, "base", begin.clone().plus(of_warp).plus(of_lane), out);
-        let is_full = Expr::binary(BinaryOp::Le, begin.plus(Expr::int(SCAN_TILE)), self.n.clone());
-        let is_full = bind(l, "full", is_full, out);
-        (Elements::new(l, base, (0..OF_WARP).map(|j| j * SCAN_ROW).collect(), SCAN_CHUNK), is_full)
+        let (elements, _, is_full) = self.code.elements_of_tile(l, to_i64(Expr::Reg(tile)), &self.n, out);
+        (elements, is_full)
     }
 
     /// Returns the code that loads the next tile, keeps its elements in its slot, and scans its rows.
@@ -296,7 +290,7 @@ impl<'a> Blocks<'a> {
             _ => out.append(&mut keep),
         }
         for (row, x) in x.chunks(SCAN_CHUNK as usize).enumerate() {
-            let all = code.chunk(l, x, &mut out)?[3].clone();
+            let (_, all) = code.total_of_chunk(l, x, &mut out)?;
             let mut inside = [all.clone()];
             let total = code.halve(l, all, &mut inside, &mut out)?;
             out.extend(assigned(&chunks[row], &inside[0]));
@@ -367,11 +361,6 @@ impl<'a> Blocks<'a> {
 /// Returns the thread's first place in a row, given that in the tile.
 fn row_of(place: &Expr, row: i32) -> Expr {
     if row == 0 { place.clone() } else { place.clone().plus(int32(row * SCAN_ROW as i32)) }
-}
-
-/// Returns the assignments of values to registers.
-fn assigned(to: &[Reg], values: &[Expr]) -> Vec<Stmt> {
-    to.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e.clone())).collect()
 }
 
 impl Code<'_> {

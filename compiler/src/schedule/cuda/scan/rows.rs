@@ -17,43 +17,41 @@ impl Code<'_> {
         (tile, is_full): (&Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
-        let next = at.clone().plus(int32(1));
-        let (even, odd) = (load_all(l, rows, &at, out), load_all(l, rows, &next, out));
-        let both = self.operator.join(l, &even, &odd, out)?;
-        if self.scan.part == ScanPart::Totals {
-            let total = self.halve(l, both, &mut [], out)?;
-            // nothing joins the total of a tile that is not full, but memory must not hold an undefined value
-            let none: Value = self.types().map(|ty| Expr::Lit(Lit::zero(ty))).collect();
-            let total = chosen(l, is_full, &total, &none, out);
-            let (total, mut stores) = (self.widened(&total), Vec::new());
-            self.store_one(l, &total, tile, &mut stores);
-            out.push(Stmt::If(Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0)), stores, vec![]));
-            return Ok(());
+        if self.scan.part != ScanPart::Totals {
+            return self.halve_rows(l, (rows, halved), out).map(drop);
         }
-        let mut inside = [even, both.clone()];
-        self.halve(l, both, &mut inside, out)?;
-        out.extend(store_all(halved, &at, &inside[0]));
-        out.extend(store_all(halved, &next, &inside[1]));
+        let (_, [_, both]) = self.pairs(l, rows, out)?;
+        let total = self.halve(l, both, &mut [], out)?;
+        // nothing joins the total of a tile that is not full, but memory must not hold an undefined value
+        let none: Value = self.types().map(|ty| Expr::Lit(Lit::zero(ty))).collect();
+        let total = chosen(l, is_full, &total, &none, out);
+        let (total, mut stores) = (self.widened(&total), Vec::new());
+        self.store_one(l, &total, tile, &mut stores);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0)), stores, vec![]));
         Ok(())
     }
 
-    /// Halves the totals of the tile's rows as `rows` does, and returns their total.
+    /// Scans the totals of the tile's rows, and returns their total.
     pub(super) fn halve_rows(
         &self,
         l: &mut Lower,
         (rows, halved): (&[Mem], &[Mem]),
         out: &mut Vec<Stmt>,
     ) -> Result<Value> {
+        let ([at, next], mut inside) = self.pairs(l, rows, out)?;
+        let total = self.halve(l, inside[1].clone(), &mut inside, out)?;
+        out.extend(store_all(halved, &at, &inside[0]));
+        out.extend(store_all(halved, &next, &inside[1]));
+        Ok(total)
+    }
+
+    /// Returns the numbers of the lane's two rows, the total of the first one, and that of both.
+    fn pairs(&self, l: &mut Lower, rows: &[Mem], out: &mut Vec<Stmt>) -> Result<([Expr; 2], [Value; 2])> {
         let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
         let next = at.clone().plus(int32(1));
         let (even, odd) = (load_all(l, rows, &at, out), load_all(l, rows, &next, out));
         let both = self.operator.join(l, &even, &odd, out)?;
-        let mut inside = [even, both.clone()];
-        let total = self.halve(l, both, &mut inside, out)?;
-        out.extend(store_all(halved, &at, &inside[0]));
-        out.extend(store_all(halved, &next, &inside[1]));
-        Ok(total)
+        Ok(([at, next], [even, both]))
     }
 
     /// Returns what stands before the lane's chunk of a row in the tile, given what the lanes up to it have, and

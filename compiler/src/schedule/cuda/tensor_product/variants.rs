@@ -32,8 +32,8 @@ const PACKED_MIN_LENGTH: u32 = 256;
 /// The minimum share of a device, in percent, that block tiles of warpgroups keep busy to be faster than smaller ones
 /// of warps.
 const WARPGROUPS_MIN_BUSY: u32 = 55;
-/// The halves of 128 bytes. Of lines that begin at other places, pieces of 64 bytes lie in three sectors of the second
-/// cache in place of two, so that packing takes less time than copies of such pieces do (bench/NOTES.md).
+/// The halves of 128 bytes. Of lines that begin at other places, pieces of 64 bytes lie in three sectors of the
+/// second cache in place of two, so that packing takes less time than copies of such pieces do (bench/NOTES.md).
 const HALVES_OF_LINE: u32 = 64;
 
 /// Returns the guards of warpgroups that copy both operands as they lie, if they can: lines begin at 128 bytes.

@@ -22,14 +22,6 @@ const BETWEEN_CHECKS: usize = 1024;
 const COMPUTED: &str = "a read of a computed vector is out of range";
 const DIVISION: &str = "an integer is divided by zero";
 
-fn is_elementary(op: &Op) -> bool {
-    match op {
-        Op::Unary(o, _) => o.is_elementary(),
-        Op::Binary(o, ..) => o.is_elementary(),
-        _ => false,
-    }
-}
-
 impl Lower<'_, '_, '_> {
     /// Returns the value of a node, and the depth of its expression.
     pub(in crate::schedule) fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
@@ -42,7 +34,7 @@ impl Lower<'_, '_, '_> {
         if self.launch.g.is_closed(n) {
             // kernels have no elementary functions, and those of host scalars are not expanded
             let passes = !self.scope.computes_hosts || self.launch.is_passed(n);
-            if self.launch.is_host(n) && (passes || is_elementary(self.launch.g.op(n))) {
+            if self.launch.is_host(n) && (passes || self.launch.g.op(n).is_elementary()) {
                 return Ok((self.launch.host(n), 0));
             }
             if let Some(place) = self.launch.crossing(n)

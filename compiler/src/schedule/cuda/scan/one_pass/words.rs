@@ -1,12 +1,13 @@
 //! What the blocks of a scan in one pass have of one another: totals that they publish and await, and the end.
 
-use super::{ARRIVALS, Blocks, GROUP, WARPS, assigned};
+use super::{ARRIVALS, Blocks, GROUP, WARPS};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::TICKET_COUNTERS;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread};
 use crate::schedule::cuda::levels;
+use crate::schedule::cuda::partial_tile::assigned;
 use crate::schedule::cuda::scan::{THREADS, Value, load_all, store_all};
 use crate::schedule::element::lower::{Lower, bind};
 
