@@ -82,6 +82,14 @@ fn general_version_beyond_a_budget() {
     }
 }
 
+#[test]
+fn dependent_launches_of_older_devices_and_drivers() {
+    for options in ["capability=80", "capability=89", "version=12020"] {
+        let (None, Some(driver)) = (part(), build(None)) else { return };
+        assert_eq!(play(&driver, "dependent_launches", options, &[]), "ok", "{options}");
+    }
+}
+
 /// A driver that cannot say which capture a stream is a part of, or when a graph is destroyed, leaves a workspace to
 /// each graph.
 #[test]

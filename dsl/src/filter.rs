@@ -20,8 +20,8 @@ use std::panic::Location;
 impl<T: Item> VExp<T> {
     /// The elements for which the condition holds, in their order. A filter stands outside of closures.
     ///
-    /// Cost: the condition for each element, which is stored, and a scan, whose last launch stores the elements in
-    /// their order.
+    /// Cost: the condition for each element, which is stored or computed again, and a scan, whose last launch stores
+    /// the elements in their order.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

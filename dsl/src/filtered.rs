@@ -41,7 +41,7 @@ impl<T: Item> Copy for Filtered<T> {}
 impl<T: Item> Filtered<T> {
     /// Their number.
     ///
-    /// Cost: a reduction of the condition, computed once.
+    /// Cost: the sum of what the tiles of the filter's scan keep.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

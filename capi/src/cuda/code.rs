@@ -9,9 +9,11 @@ use super::removable::Removable;
 use super::state::{Code, Function, Variant};
 use super::table::lock;
 use crate::error::{Error, MODULE, Result, error, fail};
+use arraygpu_compiler::backend::ptx::dependent_launch::for_device;
 use arraygpu_compiler::plan::gpu::GpuVariant;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute};
-use std::ffi::{CString, c_int};
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, c_int};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -150,6 +152,27 @@ impl Gpu {
     }
 
     pub(super) fn load_image(&self, package: usize, image: Image, entry: &str) -> Result<CUfunction> {
+        if image.arch > 0 {
+            return self.load_module(package, image, entry);
+        }
+        // SAFETY: PTX ends with a NUL.
+        let text = self.text_for_device(unsafe { CStr::from_ptr(image.data.cast()) })?;
+        self.load_module(package, Image { data: text.as_ptr().cast(), ..image }, entry)
+    }
+
+    /// Returns the text that this device gets of a module in PTX.
+    pub(super) fn text_for_device<'a>(&self, ptx: &'a CStr) -> Result<Cow<'a, CStr>> {
+        let Ok(text) = ptx.to_str() else { return Ok(ptx.into()) };
+        match for_device(text, self.device.policy().capability) {
+            Cow::Borrowed(_) => Ok(ptx.into()),
+            Cow::Owned(text) => {
+                let text = CString::new(text).map_err(|_| error(MODULE, "a NUL in the PTX"))?;
+                Ok(text.into())
+            }
+        }
+    }
+
+    fn load_module(&self, package: usize, image: Image, entry: &str) -> Result<CUfunction> {
         let api = self.api();
         let name = CString::new(entry).map_err(|_| error(MODULE, "a NUL in the name"))?;
         let mut log = Log::new();

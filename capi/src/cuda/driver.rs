@@ -93,6 +93,7 @@ table! { {
     launch = "cuLaunchKernel"(
         CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void
     );
+    launch_with = "cuLaunchKernelEx"(*const CUlaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void);
 } optional {
     stream_id = "cuStreamGetId"(CUstream, *mut u64);
     event_elapsed = "cuEventElapsedTime"(*mut f32, CUevent, CUevent);

@@ -15,6 +15,9 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
 
+/// The first version of the ABI whose packages have code that waits ([`ptx::dependent_launch`]).
+const FIRST_THAT_WAITS: i32 = 7;
+
 /// The kernels' variants are numbered consecutively: variant v of kernel k has the number `first[k]
 /// + v`.
 pub(crate) struct Images {
@@ -32,6 +35,8 @@ pub(crate) struct Images {
     sources: Vec<Source>,
     /// The limits of what compiling them may take.
     allowed: Option<Arc<Code>>,
+    /// Whether code for devices that have dependent launches waits for the launches before it.
+    pub waits: bool,
 }
 
 /// How a kernel is launched, which is read when it is first launched.
@@ -186,6 +191,7 @@ impl Images {
         };
         let mut out = Images::of(kernels.into_iter().map(unread).collect());
         (out.same, out.launches) = (same(&out.kernels), launches);
+        out.waits = module.abi_version >= FIRST_THAT_WAITS;
         if count > 0 && module.images.is_null() {
             fail!(MODULE, "{name}: the images are NULL");
         }
@@ -208,7 +214,8 @@ impl Images {
             n + k.variants()
         });
         let code = vec![Vec::new(); total];
-        Images { launches: "", kernels, first, same: Vec::new(), code, sources: Vec::new(), allowed: None }
+        let (same, sources) = (Vec::new(), Vec::new());
+        Images { launches: "", kernels, first, same, code, sources, allowed: None, waits: true }
     }
 
     /// Makes the contents of a program that was compiled in this process.

@@ -19,7 +19,7 @@ use cudarc::driver::sys::{
     CUdeviceptr,
 };
 use std::ffi::c_void;
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::without_provenance_mut;
 use std::sync::atomic::Ordering;
 
 /// The memory that the launches of a call share.
@@ -291,10 +291,7 @@ impl Call<'_> {
         let begin = timed.then(|| self.gpu.stamp(stream)).transpose()?;
         // SAFETY: the package promises that the kernel takes these parameters. What they point at
         // was checked, and stays valid.
-        let code = unsafe {
-            let (launch, extra) = (self.gpu.api().launch, extra.as_mut_ptr());
-            launch(p.function, blocks, 1, 1, threads, 1, 1, p.variant.shared, stream, null_mut(), extra)
-        };
+        let code = unsafe { self.queue_kernel(p, stream, extra.as_mut_ptr()) };
         let entry = &p.variant.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
         // a tuning file may name it because it is faster

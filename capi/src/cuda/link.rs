@@ -41,6 +41,7 @@ impl Gpu {
     /// the store, or is linked now and stored. The code is unloaded when `package` is forgotten.
     /// The device's context is current.
     pub(super) fn load_linked(&self, package: usize, ptx: &CStr, entry: &str) -> Result<CUfunction> {
+        let ptx = &*self.text_for_device(ptx)?;
         let (major, minor) = self.device.capability;
         let load = |code: &[u8]| {
             let image = Image { arch: major * 10 + minor, data: code.as_ptr().cast() };

@@ -14,6 +14,7 @@
 //! event     points of a stream to wait for
 //! images    what a package has for GPUs
 //! code      modules and functions, loaded lazily
+//! dependent launches, which may begin while the one before them ends
 //! link      machine code from PTX, kept on disk
 //! log       the driver's messages about code that it rejects
 //! check     what ARRAYGPU_CHECK reads
@@ -33,6 +34,7 @@ mod choice;
 pub(crate) mod chosen;
 mod code;
 mod copy;
+mod dependent;
 mod device;
 mod driver;
 mod event;

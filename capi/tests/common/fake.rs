@@ -48,12 +48,17 @@ pub struct Launched {
     pub grid: u32,
     pub block: u32,
     count: u32,
+    dependent: u32,
     words: [u64; 64],
 }
 
 impl Launched {
     pub fn entry(&self) -> &str {
         CStr::from_bytes_until_nul(&self.entry).unwrap().to_str().unwrap()
+    }
+    /// Whether it may begin while the launch before it ends.
+    pub fn is_dependent(&self) -> bool {
+        self.dependent != 0
     }
     pub fn words(&self) -> &[u64] {
         &self.words[..self.count as usize]

@@ -133,7 +133,7 @@ int cuThreadExchangeStreamCaptureMode(unsigned *mode) {
 
 struct stream;
 struct event { struct stream *on; uint64_t ticket; int captured, timed; };
-struct module { int own; int size; int op; };
+struct module { int own; int size; int op; int has_code; int waits; };
 struct function { char name[64]; struct module *module; int shared; };
 struct op {
     enum { ALLOC, FREE, COPY, SET8, SET16, SET32, WAIT, LAUNCH, CALLBACK } kind;
@@ -525,6 +525,7 @@ int cuModuleLoadDataEx(struct module **out, const char *image, unsigned n, int *
     struct module *m = calloc(1, sizeof *m);
     m->own = strstr(image, "arraygpu_each") || strstr(image, "arraygpu_rows") || strstr(image, "arraygpu_structs");
     m->op = strstr(image, "atom.global.exch") ? 3 : !strstr(image, "ld.global") ? 1 : strstr(image, "setp.ne") ? 2 : 0;
+    m->has_code = !!strstr(image, ".entry"), m->waits = !!strstr(image, "\tgriddepcontrol.wait;");
     m->size = strstr(image, "st.global.u8") ? 1 : strstr(image, "st.global.u16") ? 2 : strstr(image, "st.global.u32") ? 4 : 8;
     *out = m;
     CALL((counts.modules++, ptx ? counts.ptx++ : counts.cubins++, 0));
@@ -551,7 +552,7 @@ int cuModuleUnload(struct module *m) {
 
 #include "linker.h"
 
-static int enqueue_launch(struct function *f, unsigned grid, unsigned block, struct stream *s, void **params, void **extra) {
+static int enqueue_launch(struct function *f, unsigned grid, unsigned block, unsigned dependent, struct stream *s, void **params, void **extra) {
     if (++launch_calls == option("fail_launch", -1)) {
         int code = (int)option("launch_code", 700);
         return code >= 700 ? sticky = code : code;
@@ -559,7 +560,7 @@ static int enqueue_launch(struct function *f, unsigned grid, unsigned block, str
     struct op o = {.kind = LAUNCH, .function = f};
     fake_launch_record *r = &o.launch;
     snprintf(r->entry, sizeof r->entry, "%s", f->name);
-    r->grid = grid, r->block = block;
+    r->grid = grid, r->block = block, r->dependent = dependent;
     if (extra) {
         if ((uint64_t)extra[0] != 1 || (uint64_t)extra[2] != 2 || extra[4]) bug("launch parameters");
         r->count = (unsigned)(*(size_t *)extra[3] / 8);
@@ -573,8 +574,8 @@ static int enqueue_launch(struct function *f, unsigned grid, unsigned block, str
     log_[logged++] = *r;
     return option("quiet", 0) ? 0 : queue(s, o);
 }
-int cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   struct stream *s, void **params, void **extra) {
+static int launch_kernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, unsigned dependent,
+                         struct stream *s, void **params, void **extra) {
     static int quiet = -1; /* 1: nothing is launched; 2: launches are logged only */
     if (quiet < 0) quiet = (int)option("quiet", 0);
     if (quiet == 1) return 0;
@@ -582,5 +583,17 @@ int cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, un
     long paused = option("pause", 0); /* milliseconds before a launch is queued */
     if (paused) usleep((unsigned)paused * 1000);
     if (!gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || shared != (unsigned)f->shared) bug("a launch of %u x %u x %u blocks", gx, gy, gz);
-    CALL(enqueue_launch(f, gx, bx, s, params, extra));
+    CALL(enqueue_launch(f, gx, bx, dependent, s, params, extra));
+}
+int cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   struct stream *s, void **params, void **extra) {
+    return launch_kernel(f, gx, gy, gz, bx, by, bz, shared, 0, s, params, extra);
+}
+struct attribute { int id; char pad[4]; union { int allowed; char room[64]; }; };
+struct config { unsigned g[3], b[3], shared; struct stream *stream; struct attribute *attributes; unsigned count; };
+int cuLaunchKernelEx(const struct config *c, struct function *f, void **params, void **extra) {
+    if (c->count != 1 || c->attributes->id != 6 || c->attributes->allowed != 1) bug("the attributes of a launch");
+    if (option("capability", 90) < 90) bug("a dependent launch on an older device");
+    if (f->module->has_code && !f->module->waits) bug("%s does not wait for the launch before it", f->name);
+    return launch_kernel(f, c->g[0], c->g[1], c->g[2], c->b[0], c->b[1], c->b[2], c->shared, 1, c->stream, params, extra);
 }

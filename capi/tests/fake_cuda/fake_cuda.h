@@ -12,5 +12,6 @@ typedef struct fake_counts {
 typedef struct fake_launch_record {
     char entry[64];
     uint32_t grid, block, count;
+    uint32_t dependent; /* whether it may begin while the launch before it ends */
     uint64_t words[64];
 } fake_launch_record;

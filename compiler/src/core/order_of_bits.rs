@@ -12,8 +12,9 @@
 use super::arithmetic::with_number;
 use super::scan_stages::by_tiles;
 use super::simplify::simplify;
-use super::{Graph, NodeId, Op};
+use super::{Function, Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use rustc_hash::FxHashSet;
 
 /// The maximum number of nodes of a value that is computed again rather than stored.
 const CHEAP: usize = 24;
@@ -51,6 +52,25 @@ pub fn order_of_bits(g: &mut Graph, x: NodeId) -> NodeId {
     let src = g.add(Op::Iota(n));
     let placed = g.add(Op::Place { at, src });
     g.add(Op::Materialize(placed))
+}
+
+/// Returns the vectors of truth values that a fast function stores before it orders by them. Computed again, a
+/// condition might be contracted in one place only, and differ there; but number and places must agree.
+pub fn to_store(f: &Function) -> FxHashSet<NodeId> {
+    let g = &f.graph;
+    let rounds = |n: &NodeId| {
+        let rounding = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul];
+        matches!(g.op(*n), Op::Binary(op, ..) if rounding.contains(op) && g.ty(*n).elem.is_float())
+    };
+    let condition = |n: NodeId| match *g.op(n) {
+        Op::Argsort(x) if g.ty(x).elem == Ty::Bool => Some(negated(g, x).unwrap_or(x)),
+        _ => None,
+    };
+    let differs = |x: &NodeId| g.reachable_until([*x], |n| g.is_stored(n)).iter().any(rounds);
+    match f.fast {
+        true => g.reachable(f.roots()).into_iter().filter_map(condition).filter(differs).collect(),
+        false => FxHashSet::default(),
+    }
 }
 
 /// Returns the vector that has the negations of another one's elements.

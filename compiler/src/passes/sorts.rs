@@ -20,7 +20,7 @@
 
 use crate::core::arithmetic::{binary, binary_digits, with_number};
 use crate::core::digits;
-use crate::core::order_of_bits::order_of_bits;
+use crate::core::order_of_bits::{order_of_bits, to_store};
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;
 use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
@@ -37,7 +37,12 @@ pub fn run(f: &Function) -> Option<Function> {
     }
     let mut steps = Steps { f, made: Vec::new() };
     let mut orders: Vec<Order> = Vec::new();
-    let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
+    let stored = to_store(f);
+    let mut new = rewrite_from(f, true, &mut |g, op, old| match op {
+        op if stored.contains(&old) && !matches!(op, Op::Argsort(_)) && !f.graph.is_stored(old) => {
+            let computed = g.add(op);
+            g.add(Op::Materialize(computed))
+        }
         Op::Argsort(x) if g.ty(x).elem == Ty::Bool => order_of_bits(g, x),
         Op::Argsort(x) => {
             let order = Order::of(g, x, &mut steps);

@@ -320,7 +320,10 @@ impl GpuVariant {
     /// array, so that there are more tiles of segments than the array has.
     fn is_narrow(&self, space: &Space, device: Device) -> bool {
         let scratch = || self.spread(space, device.multiprocessors).scratch.elements;
-        space.elements() < NARROW as u64 && (!self.grid.has_scratch() || scratch() < NARROW as u64)
+        let (elements, of_segment) = (space.elements(), space.inner_length);
+        elements < NARROW as u64
+            && of_segment < NARROW as u64
+            && (!self.grid.has_scratch() || scratch() < NARROW as u64)
     }
 
     /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block that

@@ -14,6 +14,7 @@ pub mod pairs;
 pub mod ptxas;
 pub mod rng;
 pub mod row_chains;
+pub mod sass;
 pub mod semantics;
 pub mod softmax;
 pub mod stencil_stages;

@@ -1,6 +1,8 @@
 //! The ptxas of the tests, which `cargo xtask test` installs, many texts assembled at once, and the record of what
 //! they need.
 
+use crate::sass;
+use arraygpu_compiler::backend::ptx::dependent_launch::{self, for_device};
 use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage, runs_on};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -153,10 +155,15 @@ pub fn assemble(ptxas: &Ptxas, jobs: &[(&Module, Arch)]) -> Vec<Usage> {
         loop {
             let Some((i, (module, arch))) = next.lock().expect("no panic").next() else { break };
             let (source, object) = (format!("{i}.ptx"), format!("{i}.cubin"));
-            std::fs::write(folder.path().join(&source), &module.ptx).expect("written");
+            let text = for_device(&module.ptx, arch.number());
+            std::fs::write(folder.path().join(&source), &*text).expect("written");
             let report = ptxas.assemble(*arch, folder.path(), &source, &object);
             let report = report.unwrap_or_else(|e| panic!("{}: {e}\n{}", module.name, module.ptx));
             assert!(report.warnings.is_empty(), "{} for {arch}: {}", module.name, report.warnings.join("\n"));
+            if arch.number() >= dependent_launch::CAPABILITY {
+                let code = std::fs::read(folder.path().join(&object)).expect("a cubin");
+                assert!(sass::waits_first(&code), "{} for {arch} reads before it waits", module.name);
+            }
             done.lock().expect("no panic")[i] = report.usage;
         }
     };

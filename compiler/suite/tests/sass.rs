@@ -1,13 +1,13 @@
 //! What NVIDIA's assembler makes of roundings: a product and a sum that are two roundings in the program are two
 //! instructions in the machine code as well, of every type, and one where the author wrote `mul_add` or allowed it
 //! by `fast_math`.
-//!
-//! Instructions have 16 bytes from sm_70 on, and the low bits of the first two say which operation it is.
 
+use arraygpu_compiler::backend::ptx::dependent_launch::for_device;
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Targets, compile_for};
 use arraygpu_compiler::package::ptxas::{Arch, Ptxas};
 use arraygpu_suite::ptxas::{architectures, find};
+use arraygpu_suite::sass::instructions;
 
 /// Operations that round, by the low byte of an instruction; the bits above it say where operands lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,21 +15,6 @@ struct Roundings {
     products: usize,
     sums: usize,
     both: usize,
-}
-
-/// The instructions of a cubin's code: sections whose names begin with `.text`.
-fn instructions(cubin: &[u8]) -> Vec<u16> {
-    let number = |at: usize, size: usize| {
-        cubin[at..at + size].iter().rev().fold(0usize, |n, byte| n << 8 | usize::from(*byte))
-    };
-    let (table, count, strings) = (number(40, 8), number(60, 2), number(62, 2));
-    let part = |i: usize| {
-        let head = table + 64 * i;
-        &cubin[number(head + 24, 8)..][..number(head + 32, 8)]
-    };
-    let is_code = |i: &usize| part(strings)[number(table + 64 * i, 4)..].starts_with(b".text.");
-    let codes = (0..count).filter(is_code).flat_map(|i| part(i).chunks_exact(16));
-    codes.map(|code| u16::from_le_bytes([code[0], code[1]]) & 0xfff).collect()
 }
 
 fn roundings(cubin: &[u8], double: bool) -> Roundings {
@@ -62,7 +47,7 @@ fn assembled(ptxas: &Ptxas, arch: Arch, body: &str, ty: &str, fast: bool) -> Vec
     let c = compile_for("t", functions, Targets { cpu: false, cuda: true }).expect("it compiles");
     let ptx = c.gpu_variants().next().expect("a version").ptx.clone();
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("a.ptx"), ptx).expect("written");
+    std::fs::write(folder.path().join("a.ptx"), &*for_device(&ptx, arch.number())).expect("written");
     ptxas.assemble(arch, folder.path(), "a.ptx", "a.cubin").unwrap_or_else(|e| panic!("{e}"));
     std::fs::read(folder.path().join("a.cubin")).expect("a cubin")
 }

@@ -130,3 +130,32 @@ pub fn timed_launches() {
     free(context);
     done();
 }
+
+/// On devices from sm_90 on every launch of a package that waits is dependent; drivers before CUDA 12.3 cannot capture
+/// such launches.
+pub fn dependent_launches() {
+    let options = std::env::var("FAKE_CUDA").unwrap_or_default();
+    let (fake, context) = (Fake::get(), gpu());
+    let is_new = !options.contains("capability");
+    let x = Vector::in_context(context, &values(3000));
+    let mut dot = 0f32;
+    let mut run = |module: &AgpuModule| {
+        let args = [input(x.view()), input(x.view()), out_scalar(&mut dot)];
+        // SAFETY: the module and the arguments live.
+        ok(unsafe { agpu_invoke(module, DOT, null(), args.as_ptr(), 3) });
+        fake.launches().last().unwrap().is_dependent()
+    };
+    let older = Box::leak(Box::new(AgpuModule { abi_version: 6, ..with_images(|_| {}) }));
+    assert_eq!((run(module()), run(older)), (is_new, false));
+    fake.set_current(fake.primary(0));
+    let (stream, s) = (fake.stream(), Vector::in_context(context, &[0.0]));
+    wait(context);
+    fake.begin_capture(stream);
+    ok(call_on(context, stream, DOT, &[input(x.view()), input(x.view()), output(s.view())]));
+    let captured = fake.launches().last().unwrap().is_dependent();
+    assert_eq!(captured, is_new && !options.contains("version"));
+    assert!(!fake.end_capture(stream).is_null(), "the capture was spoilt");
+    drop((x, s));
+    free(context);
+    done();
+}

@@ -32,7 +32,7 @@ parts! {
     errors: failed_launch failed_wait failed_second_launch records_of_two_threads;
     failures: any_driver_call;
     code: rejected_code images absent_code unloading loads_at_once;
-    launches: launches timed_launches;
+    launches: launches timed_launches dependent_launches;
     tuning: tuned_launches;
     staged: staged_values staged_launches staged_within_budget captured_version;
     iterations: iterations iterations_without_memory iterations_until;

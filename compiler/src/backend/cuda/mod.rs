@@ -27,6 +27,13 @@ const HEADERS: [(&str, &str); 3] =
 /// Not all neighbours of a vector access need to be used.
 const SUPPRESS: &str = "#pragma nv_diag_suppress 177 // variables that are not used\n";
 
+/// What every kernel begins with on devices that have dependent launches ([`super::ptx::dependent_launch`]).
+const WAIT: &str = "\
+#if __CUDA_ARCH__ >= 900
+\tcudaGridDependencySynchronize();
+\tcudaTriggerProgrammaticLaunchCompletion();
+#endif";
+
 /// The name of the shared memory that a launch asks for.
 const DYNAMIC: &str = "shared_memory";
 
@@ -84,7 +91,7 @@ fn kernel(k: &Kernel) -> String {
     if k.min_resident_blocks > 0 {
         let _ = write!(out, ", {}", k.min_resident_blocks);
     }
-    let _ = writeln!(out, ")\nvoid {}({})\n{{", k.name, parameters(k).join(", "));
+    let _ = writeln!(out, ")\nvoid {}({})\n{{\n{WAIT}", k.name, parameters(k).join(", "));
     scalars(k, &mut out);
     let mut places = [false; Gpu::ALL.len()];
     find_places(k.main.as_deref().unwrap_or_default(), &mut places);

@@ -15,6 +15,7 @@ macro_rules! code {
 }
 
 mod address;
+pub mod dependent_launch;
 mod expr;
 mod extreme;
 mod matrices;
@@ -58,6 +59,9 @@ pub fn emit(k: &Kernel) -> String {
     let body = k.main.as_deref().unwrap_or_default();
     parts::find_variables(body, &mut e.vars);
     parts::find_cast_to_floats(body, &mut e.cast_to_floats);
+    for line in dependent_launch::lines(k.capability()) {
+        code!(e, "{line}");
+    }
     e.parameters();
     e.guard();
     e.places();

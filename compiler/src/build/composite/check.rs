@@ -69,7 +69,9 @@ impl Builder {
             }
         };
         if fits && of.operator.is_some() == which.takes_operator() {
-            let bytes: usize = types[..k].iter().map(|t| t.elem.size()).sum();
+            // a scan of what a filter keeps has a truth value beside the author's element
+            let own = types[..k].strip_prefix(&[Type::vector(Ty::Bool)]).unwrap_or(&types[..k]);
+            let bytes: usize = own.iter().map(|t| t.elem.size()).sum();
             if which.is_scan() && bytes > MAX_SCANNED {
                 let name = which.name();
                 let message =

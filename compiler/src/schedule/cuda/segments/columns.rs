@@ -136,7 +136,9 @@ impl Strip<'_> {
     /// Returns the segment whose totals this lane has as its q-th after [`Strip::join`].
     fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
         let j = self.begin.clone().plus(to_i64(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
-        bind(l, "j", j, out)
+        let j = bind(l, "j", j, out);
+        self.job.note_index(l, &j);
+        j
     }
 
     /// Returns the values of this warp's columns from element `base` on, for each neighbour and
@@ -145,6 +147,7 @@ impl Strip<'_> {
         let (v, n) = (self.job.v, self.n.clone());
         let mine = to_i64(self.lane.clone()).times(Expr::int(v));
         let j = bind(l, "j", self.begin.clone().plus(mine), out);
+        self.job.note_index(l, &j);
         let mut values = Vec::new();
         for _ in 0..v {
             let mut per_reduction = Vec::new();
@@ -162,6 +165,7 @@ impl Strip<'_> {
         for (q, value) in values.iter().enumerate().take(v as usize - 1) {
             let mut one = Vec::new();
             let j = bind(l, "j", j.clone().plus(Expr::int(q as i64)), &mut one);
+            self.job.note_index(l, &j);
             self.neighbours(l, &j, base, std::slice::from_ref(value), &mut one)?;
             let is_present = is_below(&segment_at(&self.begin, &self.lane, v, q as i64), &n);
             some.push(Stmt::If(is_present, one, vec![]));
@@ -204,6 +208,7 @@ impl Strip<'_> {
             let mut whole = Vec::new();
             for row in (0..TILE / COLUMNS).step_by(batch as usize) {
                 let at = bind(l, "at", start.clone().plus(Expr::int(row * COLUMNS)), &mut whole);
+                self.job.note_index(l, &at);
                 self.rows(l, j, (&at, &Expr::int(row)), batch, &accs, &mut whole)?;
             }
             let is_whole = Expr::binary(BinaryOp::Eq, rows, Expr::int(TILE / COLUMNS));
@@ -245,11 +250,13 @@ impl Strip<'_> {
         let mut inner = Vec::new();
         let at = start.clone().plus(Expr::Reg(b).times(Expr::int(batch * COLUMNS)));
         let at = bind(l, "at", at, &mut inner);
+        self.job.note_index(l, &at);
         let so_far = Expr::Reg(b).times(Expr::int(batch));
         self.rows(l, j, (&at, &so_far), batch, accs, &mut inner)?;
         out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), inner));
         let mut inner = Vec::new();
         let at = bind(l, "at", start.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
+        self.job.note_index(l, &at);
         self.rows(l, j, (&at, &Expr::Reg(row)), 1, accs, &mut inner)?;
         out.push(Stmt::Seq(row, batches.times(Expr::int(batch)), rows.clone(), inner));
         Ok(())

@@ -1,9 +1,9 @@
 //! A segmented reduction while it is lowered, and the mappings of segments to threads.
 
-use crate::core::{NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings};
@@ -29,6 +29,8 @@ pub struct Job<'a> {
     pub(super) stored: Option<Rc<StoredColumns>>,
     /// The elements, if tiles are reduced in index order.
     pub(super) in_order: Option<InOrder>,
+    /// Whether elements divide integers, as by the extents of several inner axes.
+    pub(super) divides: bool,
 }
 
 /// How a variant maps segments to threads.
@@ -106,11 +108,35 @@ fn stored_at(l: &mut LaunchContext, k: NodeId) -> Vec<NodeId> {
     stored.values.iter().map(|n| l.replace(*n, stored.row, k)).collect()
 }
 
+/// Whether the elements that are reduced divide integers of 64 bits.
+fn divides(l: &mut LaunchContext, reductions: &[Reduction]) -> bool {
+    let (_, k) = l.g.fresh_var(Ty::I64);
+    let roots = elements(l, reductions, k);
+    let is_division = |n| matches!(l.g.op(n), Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..));
+    l.g.reachable(roots).into_iter().any(|n| l.g.ty(n).elem == Ty::I64 && is_division(n))
+}
+
+/// Returns the factors of a product, which may be one.
+fn factors(g: &Graph, n: NodeId) -> Vec<NodeId> {
+    match *g.op(n) {
+        Op::Binary(BinaryOp::Mul, a, b) => [factors(g, a), factors(g, b)].concat(),
+        _ => vec![n],
+    }
+}
+
 fn depends_on(l: &LaunchContext, n: NodeId, index: NodeId) -> bool {
     matches!(l.g.op(index), Op::Var(v, _) if l.g.node(n).free.contains(v))
 }
 
 impl<'a> Job<'a> {
+    /// Notes the index of a segment or of an element in it, so that kernels with narrow indices divide it in 32 bits.
+    /// Where nothing is divided, that would only cost registers.
+    pub(super) fn note_index(&self, l: &mut Lower, index: &Expr) {
+        if self.divides {
+            l.k.kernel.in_space.push(index.clone());
+        }
+    }
+
     pub(super) fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
         let reductions = Reduction::with_scratch(l.launch, &s.nested);
         let stored = l.launch.facts.stored_columns.clone();
@@ -119,7 +145,14 @@ impl<'a> Job<'a> {
             _ => None,
         };
         let v = if vectors { vector_width(l.launch, s, &reductions) } else { 1 };
-        Job { s, items: fused.items.iter().collect(), reductions, v, stored, in_order }
+        let items = fused.items.iter().collect();
+        let divides = divides(l.launch, &reductions);
+        if divides {
+            // an element exists only if each of the axes that it counts through is as short as all together
+            let extents = factors(&l.launch.g, s.length).into_iter().map(|n| l.launch.host(n));
+            l.k.kernel.in_space.extend(extents);
+        }
+        Job { s, items, reductions, v, stored, in_order, divides }
     }
 
     /// Returns the nodes that are computed of element `k` of a segment: the first values of columns, and what is

@@ -73,7 +73,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
     let reductions = Reduction::all_nested(l.launch, &s.nested);
     let items = fused.items.iter().collect();
     // neighbouring lanes have the neighbours, because segments begin anywhere
-    let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None };
+    let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None, divides: false };
     l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, &job);
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);

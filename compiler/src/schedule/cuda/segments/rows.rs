@@ -68,6 +68,7 @@ fn whole_segments(
     let segments: Vec<Expr> = (0..per_lanes)
         .map(|u| bind(l, "row", mine.clone().plus(Expr::int(u * groups_per_warp)).min(last.clone()), out))
         .collect();
+    segments.iter().for_each(|row| job.note_index(l, row));
     let base = Expr::int(0);
     let tile = Tile {
         job,

@@ -124,6 +124,7 @@ impl Tile<'_> {
         let batch = self.batch(l).min(rows);
         for row in (0..rows).step_by(batch as usize) {
             let at = bind(l, "at", first.clone().plus(Expr::int(row * self.width())), out);
+            self.job.note_index(l, &at);
             self.full(l, (&at, &Expr::int(row)), batch, &accs, out)?;
         }
         self.tree(l, &accs, Some(rows), out)
@@ -151,6 +152,7 @@ impl Tile<'_> {
             let mut body = Vec::new();
             let at = first.clone().plus(Expr::Reg(b).times(Expr::int(batch * width)));
             let at = bind(l, "at", at, &mut body);
+            self.job.note_index(l, &at);
             let rows = Expr::Reg(b).times(Expr::int(batch));
             self.full(l, (&at, &rows), batch, &accs, &mut body)?;
             out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), body));
@@ -158,6 +160,7 @@ impl Tile<'_> {
             let done = bind(l, "done", batches.times(Expr::int(batch * width)), out);
             rest = bind(l, "rest", rest.minus(done.clone()), out);
             start = bind(l, "start", first.clone().plus(done), out);
+            self.job.note_index(l, &start);
         }
         // the rest takes the smallest batch that can hold it
         let mut left = Vec::new();
@@ -284,6 +287,10 @@ impl Tile<'_> {
             let is_present = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
             let is_present = Some(bind(l, "there", is_present, out));
             let index = bind(l, "k", index.min(last.clone()), out);
+            if v == 1 {
+                // with more, no group may be complete, and the last one is then before the first element
+                self.job.note_index(l, &index);
+            }
             groups.push(Group {
                 base: (l.launch.g.fresh_var(Ty::I64).1, index),
                 offset: 0,
@@ -308,6 +315,7 @@ impl Tile<'_> {
         let rows = Expr::binary(BinaryOp::Shr, self.count.clone(), shift(self.width()));
         let mut body = Vec::new();
         let at = bind(l, "at", first.clone().plus(rows.clone().times(Expr::int(self.width()))), &mut body);
+        self.job.note_index(l, &at);
         for (offset, column, row) in self.places(1) {
             let at = at.clone().plus(Expr::int(offset));
             let mut some = Vec::new();

@@ -24,6 +24,7 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp, begin, shared: vec![] };
     let mine = to_i64(thread()).times(Expr::int(job.v));
     let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
+    job.note_index(l, &j);
     let work = |l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>| -> Result<()> {
         let mut counters = Vec::new();
         for _ in 0..v {
@@ -36,6 +37,7 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
         let batches = bind(l, "batches", batches, out);
         let mut body = Vec::new();
         let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
+        job.note_index(l, &at);
         let values = s.batch(l, j, &at, v, &mut body)?;
         for (per_reduction, counters) in values.iter().zip(&mut counters) {
             for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
@@ -49,6 +51,7 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
                 totals.push(r.totals(&counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?));
             }
             let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
+            job.note_index(l, &j);
             job.store(l, &j, &totals, out)?;
         }
         Ok(())
@@ -59,6 +62,7 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
     for q in 0..job.v - 1 {
         let mut one = Vec::new();
         let at = bind(l, "j", j.clone().plus(Expr::int(q)), &mut one);
+        job.note_index(l, &at);
         work(l, &at, 1, &mut one)?;
         some.push(Stmt::If(is_below(&j.clone().plus(Expr::int(q)), &n), one, vec![]));
     }
@@ -110,6 +114,7 @@ impl Strip<'_> {
         let mut elements = Vec::new();
         for i in 0..BATCH {
             let k = bind(l, "k", at.clone().plus(Expr::int(i)).min(last.clone()), out);
+            self.job.note_index(l, &k);
             let (_, node) = l.launch.g.fresh_var(Ty::I64);
             vars.push((node, k));
             elements.push(node);
