@@ -129,6 +129,16 @@ fn depends_on(l: &LaunchContext, n: NodeId, index: NodeId) -> bool {
 }
 
 impl<'a> Job<'a> {
+    /// Notes the extents of the axes that an element of a segment counts through, which its index is divided by. An
+    /// element exists only if each is at most as long as all together.
+    pub(super) fn note_extents(&self, l: &mut Lower) {
+        if self.divides {
+            let extents = factors(&l.launch.g, self.s.length);
+            let extents = l.launch.passed(&extents);
+            l.k.kernel.in_space.extend(extents);
+        }
+    }
+
     /// Notes the index of a segment or of an element in it, so that kernels with narrow indices divide it in 32 bits.
     /// Where nothing is divided, that would only cost registers.
     pub(super) fn note_index(&self, l: &mut Lower, index: &Expr) {
@@ -147,11 +157,6 @@ impl<'a> Job<'a> {
         let v = if vectors { vector_width(l.launch, s, &reductions) } else { 1 };
         let items = fused.items.iter().collect();
         let divides = divides(l.launch, &reductions);
-        if divides {
-            // an element exists only if each of the axes that it counts through is as short as all together
-            let extents = factors(&l.launch.g, s.length).into_iter().map(|n| l.launch.host(n));
-            l.k.kernel.in_space.extend(extents);
-        }
         Job { s, items, reductions, v, stored, in_order, divides }
     }
 

@@ -75,6 +75,7 @@ pub fn main(
         }
         SegmentMapping::OnePerThread => unreachable!("selected as a map"),
     };
+    job.note_extents(l);
     let grid = match mapping {
         SegmentMapping::Warp { lanes, segments, .. } => {
             Grid::Segments(rows::THREADS / lanes * segments as u32)

@@ -49,10 +49,17 @@ impl LaunchContext<'_, '_> {
     /// Returns the scalars, among those that the kernel gets so far, that are extents of the index
     /// space, or the number of its elements.
     pub fn passed_extents(&mut self) -> Vec<Expr> {
-        let one = self.g.lit(Lit::i64(1));
         let mut nodes = vec![self.count_node()];
-        for n in self.domain().to_vec() {
-            nodes.extend([n, simplify(&mut self.g, Op::Binary(BinaryOp::Max, n, one))]);
+        nodes.extend_from_slice(self.domain());
+        self.passed(&nodes)
+    }
+
+    /// Returns the scalars, among those that the kernel gets so far, that are these extents, or what divides by them.
+    pub fn passed(&mut self, extents: &[NodeId]) -> Vec<Expr> {
+        let one = self.g.lit(Lit::i64(1));
+        let mut nodes = Vec::new();
+        for n in extents {
+            nodes.extend([*n, simplify(&mut self.g, Op::Binary(BinaryOp::Max, *n, one))]);
         }
         let position = |n| {
             let id = self.scheduler.host.find(&self.g, n)?;
