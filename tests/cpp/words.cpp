@@ -4,6 +4,7 @@
 #include "numbers.hpp"
 #include <arraygpu/views.hpp>
 #include <cmath>
+#include <complex>
 
 using namespace arraygpu;
 using floats = std::vector<float>;
@@ -14,6 +15,16 @@ struct cell {
     std::int32_t kind;
 };
 AGPU_RECORD(cell, heat, kind)
+
+// structs and complex numbers of the host stand on both sides of a choice, as numbers do
+static void choices() {
+    const gpu_vector<float> v{0.25f, 2};
+    const auto cells = eval(if_else(v > 1, cell{1, 2}, cell{3, 4})).to_host();
+    CHECK(cells[0].heat == 3 && cells[0].kind == 4 && cells[1].heat == 1 && cells[1].kind == 2);
+    const auto z = eval(select(v > 1, std::complex<float>(1, 2), std::complex<float>(3))).to_host();
+    CHECK((z == std::vector<std::complex<float>>{3, {1, 2}}));
+    CHECK(if_else(true, cell{1, 2}, cell{3, 4}).kind == 2 && where(false, cell{1, 2}, cell{3, 4}).kind == 4);
+}
 
 static void vectors() {
     const floats host = some_numbers(70);
@@ -105,6 +116,7 @@ static void lines_of_several_values() {
 }
 
 int main() {
+    choices();
     vectors();
     parts_of_floats();
     blocks();

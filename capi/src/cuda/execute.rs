@@ -79,7 +79,7 @@ pub(crate) fn run(
     let done = done.and(call.clean(ws));
     drop(queueing);
     let done = done.and_then(|()| if waits { call.wait(ws) } else { Ok(()) });
-    if done.is_err() && !(ws.frame.words.is_empty() && ws.frame.numbers.is_empty()) {
+    if done.is_err() && !(ws.frame.words.is_empty() && ws.frame.reads.is_empty()) {
         // work that was queued may still write the words
         let _uncaptured = Uncaptured::enter(gpu.api());
         let _ = gpu.synchronize_stream(stream);
@@ -87,9 +87,10 @@ pub(crate) fn run(
     for (_, word) in ws.frame.words.drain(..) {
         gpu.words.give(word);
     }
-    for word in ws.frame.numbers.drain(..) {
+    for (word, _) in ws.frame.reads.drain(..) {
         gpu.words.give(word);
     }
+    ws.frame.busy_reads = 0;
     done?;
     deliver(entry, args, context, ws)
 }
