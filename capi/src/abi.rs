@@ -207,8 +207,8 @@ pub struct AgpuContextOptions {
     pub allocate:
         Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void>,
     /// Takes the memory back, and must not throw. It must be given if and only if `allocate` is. Any
-    /// thread may call both functions until the context, its last buffer and its last memory of agpu_host_alloc()
-    /// are freed, whichever comes last.
+    /// thread may call both functions until the context, its last buffer and its last memory of
+    /// agpu_host_alloc() are freed, whichever comes last.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize)>,
     /// Runs task(data, i) once for each i from 0 to `tasks` - 1, on any threads, and returns when
     /// all of them have returned. A program sets it to use its own thread pool. It must not throw:
