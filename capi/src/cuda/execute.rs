@@ -62,6 +62,14 @@ pub(crate) fn run(
             "a new vector cannot be made while the stream is being captured: give an output"
         );
     }
+    if capturing && entry.plan.steps.iter().any(|s| matches!(s, Step::Repeat(r) if r.check.is_some())) {
+        fail!(
+            INVALID_ARGUMENT,
+            "{}: the host does not know how many steps an iteration with a condition makes, so the stream must \
+             not be captured",
+            entry.plan.name
+        );
+    }
     if capturing {
         lock(&gpu.code.captured).insert(loaded.id);
     }

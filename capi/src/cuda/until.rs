@@ -13,7 +13,7 @@ use super::frame::{Decided, Frame};
 use super::launch::{DIFFERENT_TURNS, LaunchMemory, Needs, Turns};
 use super::state::Word;
 use crate::buffer::Buffer;
-use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
+use crate::error::{MODULE, Result, fail};
 use crate::handle::Pin;
 use crate::places::place_of;
 use crate::repeat::{self, Until};
@@ -108,14 +108,6 @@ impl Call<'_> {
         needs: &mut Needs,
         decided: &mut Decided,
     ) -> Result<()> {
-        if self.capturing {
-            fail!(
-                INVALID_ARGUMENT,
-                "{}: the host does not know how many steps an iteration with a condition makes, so the stream \
-                 must not be captured",
-                self.entry.plan.name
-            );
-        }
         let before = decided.len();
         needs.begin_reads(READS);
         self.decide_runs(p, ws, needs, decided)?;

@@ -143,8 +143,9 @@ template <class R> struct computed<R, true> {
     static_assert((gives_values<R>(), true));
     using type = typename evaluated_as<R>::type;
     static future<type> of(R &&value) {
-        stream on(context_read_by(value));
-        auto made = on_device<type>::made(value, context_read_by(value));
+        const context_ref where = context_read_by(value);
+        stream on(where);
+        auto made = on_device<type>::made(value, where);
         result_list all;
         list_results(all, made, value);
         run_list(call_options(on).c_call(), all);
