@@ -107,6 +107,18 @@ fn views() {
 
 #[test]
 #[ignore = "the project tests/cpp has this program, too"]
+fn several() {
+    run("several.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
+fn nested() {
+    run("nested.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn struct_words() {
     run("struct_words.cpp");
 }

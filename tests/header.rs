@@ -21,27 +21,54 @@ fn the_committed_header_is_fresh() {
     assert!(committed == FRESH, "include/arraygpu.h is stale: BLESS=1 cargo test --test header");
 }
 
-/// The headers of expressions name a hash of their own texts, with which the keys of programs begin.
+/// The C++ headers, by name.
+fn headers() -> Vec<PathBuf> {
+    let (mut folders, mut files) = (vec![root().join("include")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            if path.is_dir() { &mut folders } else { &mut files }.push(path);
+        }
+    }
+    files.retain(|path| path.extension().is_some_and(|e| e == "hpp"));
+    files.sort();
+    files
+}
+
+/// The C++ headers name a hash of their own code, which stands in all their names, and with which the keys of
+/// programs begin.
 #[test]
-fn keys_name_their_headers() {
-    const NAME: &str = "inline constexpr std::uint32_t headers = ";
-    let folder = root().join("include/arraygpu/expr");
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
-    paths.sort();
-    let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with(NAME));
+fn headers_name_their_code() {
+    const NAME: &str = "#define AGPU_HEADERS(prefix) prefix##";
+    let texts: Vec<String> = headers().iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let lines = texts.iter().flat_map(|text| text.lines()).map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with(NAME));
     // FNV-1a
     let hash = lines.flat_map(|line| line.bytes().chain([b'\n']));
     let hash = hash.fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
-    let wanted = format!("{NAME}{hash:#010x};");
-    let path = folder.join("key.hpp");
+    let wanted = format!("{NAME}{hash:08x}");
+    let path = root().join("include/arraygpu/headers.hpp");
     let text = std::fs::read_to_string(&path).unwrap();
     let line = text.lines().find(|line| line.starts_with(NAME)).unwrap();
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, text.replace(line, &wanted)).unwrap();
     } else {
-        assert_eq!(line, wanted, "include/arraygpu/expr changed: BLESS=1 cargo test --test header");
+        assert_eq!(line, wanted, "the C++ headers changed: BLESS=1 cargo test --test header");
+    }
+}
+
+/// Nothing of `arraygpu` stands outside of the namespace with that hash, but the error.
+#[test]
+fn headers_stand_in_their_namespace() {
+    for path in headers() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            if line == "namespace arraygpu {" && !path.ends_with("core.hpp") {
+                let next = lines.peek().copied();
+                assert_eq!(next, Some("inline namespace AGPU_HEADERS(v_) {"), "{}", path.display());
+            }
+        }
     }
 }
 

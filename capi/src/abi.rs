@@ -202,17 +202,20 @@ pub struct AgpuContextOptions {
     pub memory_limit: i64,
     /// Returns `bytes` bytes of memory at a multiple of `alignment` for arrays, temporaries and
     /// scratch on the CPU, or NULL if there is no memory; the call then fails with
-    /// AGPU_ERROR_OUT_OF_MEMORY. If `allocate` is NULL, the system's allocator is used.
+    /// AGPU_ERROR_OUT_OF_MEMORY. It must not throw. If `allocate` is NULL, the system's
+    /// allocator is used.
     pub allocate:
         Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void>,
-    /// Takes the memory back. It must be given if and only if `allocate` is. Any thread may call
-    /// both functions until the context, its last buffer and its last memory of agpu_host_alloc()
-    /// are freed, whichever comes last.
+    /// Takes the memory back, and must not throw. It must be given if and only if `allocate` is. Any
+    /// thread may call both functions until the context, its last buffer and its last memory of
+    /// agpu_host_alloc() are freed, whichever comes last.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize)>,
     /// Runs task(data, i) once for each i from 0 to `tasks` - 1, on any threads, and returns when
-    /// all of them have returned. A program sets it to use its own thread pool. If it is NULL, the
-    /// library starts worker threads. `threads` is the largest number of tasks. Results have the
-    /// same bits whoever runs the tasks.
+    /// all of them have returned. A program sets it to use its own thread pool. It must not throw:
+    /// where the pool does, it catches that, waits for the tasks that were started, and calls the
+    /// others itself. Threads that wait in it may call the library for other contexts. If it is
+    /// NULL, the library starts worker threads. `threads` is the largest number of tasks. Results
+    /// have the same bits whoever runs the tasks.
     pub run_tasks: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -221,8 +224,8 @@ pub struct AgpuContextOptions {
             data: *mut c_void,
         ),
     >,
-    /// The first argument of these functions. They must not throw or call functions of this
-    /// context.
+    /// The first argument of these functions. They must not throw, because an exception would end
+    /// the process, or call functions of this context.
     pub user: *mut c_void,
 }
 

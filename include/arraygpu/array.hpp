@@ -7,23 +7,24 @@
 #include <array>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 template <std::size_t Rank> using extents = std::array<std::size_t, Rank>;
 
-/// Returns the number of elements; throws if an extent is negative or the product overflows.
-template <std::size_t Rank> std::int64_t counted(const extents<Rank> &extents) {
-    std::int64_t count = 1;
+/// Finds the number of elements; throws if an extent is negative or the product overflows, and says so without exceptions.
+template <std::size_t Rank> bool counted(const extents<Rank> &extents, std::int64_t &count) {
+    count = 1;
     bool empty = false;
     for (const std::size_t n : extents) empty = empty || n == 0;
     for (const std::size_t n : extents) {
         if (n > std::size_t(INT64_MAX) || (!empty && count > INT64_MAX / std::int64_t(n))) {
             fail(error(AGPU_ERROR_INVALID_ARGUMENT, "an array cannot have so many elements"));
-            return 0;
+            return false;
         }
         count = empty ? 0 : count * std::int64_t(n);
     }
-    return count;
+    return true;
 }
 
 /// The part at start, start + stride, ... below stop along an axis.
@@ -95,20 +96,20 @@ protected:
     /// An array of zeros.
     owned_array(const extents<Rank> &extents, context_ref where) : owned_array(nothing(), nullptr) {
         std::array<std::int64_t, axes> list{};
-        counted(extents);
+        std::int64_t count = 0;
+        if (!counted(extents, count)) return;
         for (std::size_t axis = 0; axis < Rank; ++axis) list[axis] = std::int64_t(extents[axis]);
         if constexpr (axes > Rank) list[Rank] = places<T>;
-        check(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(axes), list.data(), owner_.receive()));
-        check(agpu_buffer_view(owner_.buffer(), &view_));
+        if (succeeded(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(axes), list.data(), owner_.receive())))
+            check(agpu_buffer_view(owner_.buffer(), &view_));
     }
     /// A buffer made in C, of this element type and rank, or none.
     explicit owned_array(agpu_buffer *buffer) : owned_array(nothing(), buffer) {
         if (!buffer) return;
         agpu_type type{};
-        check(agpu_buffer_type(buffer, &type));
         agpu_view whole{};
-        check(agpu_buffer_view(buffer, &whole));
         // without exceptions the array stays empty
+        if (!succeeded(agpu_buffer_type(buffer, &type)) || !succeeded(agpu_buffer_view(buffer, &whole))) return;
         if (type != type_of<T>::value) {
             detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
         } else if (whole.rank != std::int64_t(axes)) {
@@ -125,16 +126,20 @@ protected:
         std::swap(view_, other.view_);
         std::swap(owner_, other.owner_);
     }
-    /// The context of its buffer.
-    agpu_context *where() const {
-        agpu_context *context = nullptr;
-        check(agpu_buffer_context(view_.buffer, &context));
-        return context;
+    /// The first elements. Without exceptions the array is empty where they cannot be copied.
+    template <class S> void begin_with(const S &source) {
+        if (!view().copied_from(source)) make_empty();
+    }
+    void make_empty() {
+        view_ = nothing();
+        owner_ = buffer_owner(nullptr);
     }
     /// Makes a buffer of zeros with the same extents in the same context.
     agpu_buffer *like() const {
+        agpu_context *where = nullptr;
         agpu_buffer *buffer = nullptr;
-        check(agpu_buffer_create_array(where(), type_of<T>::value, std::int32_t(axes), view_.extent, &buffer));
+        if (succeeded(agpu_buffer_context(view_.buffer, &where)))
+            check(agpu_buffer_create_array(where, type_of<T>::value, std::int32_t(axes), view_.extent, &buffer));
         return buffer;
     }
 
@@ -155,6 +160,7 @@ private:
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_ARRAY_HPP

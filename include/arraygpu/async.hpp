@@ -21,6 +21,7 @@
 #include <optional>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 class event;
 
@@ -119,11 +120,26 @@ inline void stream::wait(const event &e) const { arraygpu::wait(*this, e); }
 
 namespace detail {
 
+/// What brings the parts of a value to the host when it is taken.
+template <class T> struct bringing {
+    bringing() = default;
+    bringing(const bringing &) = delete;
+    bringing &operator=(const bringing &) = delete;
+    virtual ~bringing() = default;
+    virtual T bring(const stream *on) = 0;
+};
 /// The value of a future. Of a scalar it is on the device until it is taken.
 template <class T, bool = type_of<T>::known> struct held {
     held() = default;
     held(T &&value) : value_(std::move(value)) {}
-    T take(const stream *) {
+    held(std::unique_ptr<bringing<T>> &&value) : brings_(std::move(value)) {}
+    /// Without exceptions, instead of a value that is none.
+    void drop() {
+        brings_.reset();
+        if constexpr (std::is_default_constructible_v<T>) value_.reset();
+    }
+    T take(const stream *on) {
+        if (brings_) return std::exchange(brings_, nullptr)->bring(on);
         if constexpr (std::is_default_constructible_v<T>) {
             if (!value_) return T(); // without exceptions an error was kept, and there is no value
         }
@@ -132,11 +148,16 @@ template <class T, bool = type_of<T>::known> struct held {
 
 private:
     std::optional<T> value_;
+    std::unique_ptr<bringing<T>> brings_;
 };
 template <class T> struct held<T, true> {
     held() = default;
     held(T value) : host_(value) {}
     held(gpu_scalar<T> &&value) : device_(std::make_unique<gpu_scalar<T>>(std::move(value))) {}
+    void drop() {
+        device_.reset();
+        host_ = T{};
+    }
     T take(const stream *on) {
         if (device_ && on) { // not behind what others queued on the context's own stream
             device_->view().copy_to_async(&host_, 1, *on);
@@ -185,14 +206,19 @@ protected:
     }
     ~pending() = default;
 
-    /// Waits, and throws the error if there is one. Afterwards the future is not valid.
-    void finish() {
+    /// Waits, and throws the error if there is one; without exceptions says whether there is a value. Afterwards the future is not valid.
+    bool finish() {
         wait();
+        const bool had = done_.has_value();
         done_.reset();
-        if (const auto failure = std::exchange(failure_, std::nullopt)) detail::fail(error(*failure));
+        const auto failure = std::exchange(failure_, std::nullopt);
+        if (failure) detail::fail(error(*failure));
+        return had && !failure;
     }
     template <class F> void queue(F f) {
-        if (!failure_) arraygpu::then((static_cast<void>(there()), on_), std::move(f));
+        if (failure_) return;
+        static_cast<void>(there());
+        if (done_) arraygpu::then(on_, std::move(f));
     }
     const stream *own_stream() const noexcept { return stream_ ? &*stream_ : nullptr; }
 
@@ -232,7 +258,7 @@ public:
 
     /// The value, once it is complete.
     T get() {
-        finish();
+        if (!finish()) value_.drop();
         return value_.take(own_stream());
     }
     /// Calls get(), so that `float r = async(...)` waits.
@@ -266,6 +292,7 @@ private:
     explicit future(const error &failure) : pending(failure) {}
 };
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_ASYNC_HPP

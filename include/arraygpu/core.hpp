@@ -3,6 +3,7 @@
 #define ARRAYGPU_CORE_HPP
 
 #include <arraygpu.h>
+#include <arraygpu/headers.hpp>
 
 #include <atomic>
 #include <complex>
@@ -18,7 +19,8 @@
 
 namespace arraygpu {
 
-/// The exception of a failed call: its status, and a message that names function, argument and sizes.
+/// The exception of a failed call: its status, and a message that names function, argument and sizes. It is one type for all headers of a process
+/// (arraygpu/headers.hpp), so it stays as it is.
 class error : public std::runtime_error {
 public:
     error(agpu_status code, const std::string &message) : std::runtime_error(message), code_(code) {}
@@ -30,6 +32,7 @@ private:
     agpu_status code_;
 };
 
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 /// False; depends on a template's parameters, so that a static_assert fails only where the template is instantiated.
 template <class...> inline constexpr bool never = false;
@@ -64,6 +67,14 @@ inline void check(agpu_status status) {
 }
 
 namespace detail {
+/// check(), which without exceptions also says whether all is well.
+inline bool succeeded(agpu_status status) {
+    check(status);
+    return status == AGPU_OK;
+}
+/// The handle of no context: functions of C refuse it, where they take null for the default context.
+inline agpu_context *no_context() noexcept { return reinterpret_cast<agpu_context *>(std::uintptr_t(1)); }
+
 inline float float_of(std::uint32_t bits) noexcept {
     float x;
     std::memcpy(&x, &bits, sizeof x);
@@ -220,11 +231,10 @@ template <class It, class = void> struct is_iterator : std::false_type {};
 template <class It>
 struct is_iterator<It, std::void_t<typename std::iterator_traits<It>::iterator_category>> : std::true_type {};
 
-inline void same_length(const char *what, std::int64_t here, std::size_t there) {
-    if (here < 0 || std::uint64_t(here) != there) {
-        detail::fail(error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the source " +
-                                          std::to_string(there)));
-    }
+inline bool same_length(const char *what, std::int64_t here, std::size_t there) {
+    if (here >= 0 && std::uint64_t(here) == there) return true;
+    detail::fail(error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the source " + std::to_string(there)));
+    return false;
 }
 
 } // namespace detail
@@ -385,12 +395,14 @@ class context_ref {
 public:
     context_ref() noexcept = default;
     context_ref(const context &c) : handle_(c.c_context()) {
-        if (!handle_) detail::fail(error(AGPU_ERROR_INVALID_HANDLE, "the context was moved from"));
+        if (handle_) return;
+        detail::fail(error(AGPU_ERROR_INVALID_HANDLE, "the context was moved from"));
+        handle_ = detail::no_context(); // without exceptions
     }
     /// The context of a buffer.
     static context_ref of_buffer(agpu_buffer *buffer) {
         context_ref there;
-        check(agpu_buffer_context(buffer, &there.handle_));
+        if (!detail::succeeded(agpu_buffer_context(buffer, &there.handle_))) there.handle_ = detail::no_context();
         return there;
     }
     agpu_context *c_context() const noexcept { return handle_; }
@@ -436,6 +448,7 @@ private:
     agpu_call call_{sizeof(agpu_call), nullptr, nullptr, nullptr, 0, nullptr};
 };
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_CORE_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/tensor3.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// What lies `at` bytes behind the beginning of each struct, which has `record` bytes: structs are bytes with an axis more.
@@ -23,7 +24,10 @@ template <class M> agpu_view field_of(const agpu_view &structs, std::int64_t at,
         whole = structs.stride[axis] % size == 0 || empty || structs.extent[axis] == 1;
         field.stride[axis] = structs.stride[axis] / size;
     }
-    if (!whole) fail(error(AGPU_ERROR_INVALID_ARGUMENT, "field: this is no view of whole structs, or its fields are not aligned"));
+    if (!whole) {
+        fail(error(AGPU_ERROR_INVALID_ARGUMENT, "field: this is no view of whole structs, or its fields are not aligned"));
+        return agpu_view{};
+    }
     field.offset = offset / size;
     if (is_record<M>::value) {
         field.extent[last] = std::int64_t(sizeof(M));
@@ -68,8 +72,9 @@ template <class A, class M, class S> auto field(A &&structs, M S::*member) {
 template <class A, class M, class S, std::size_t N> auto field(A &&structs, M (S::*member)[N], std::size_t i) {
     const auto all = detail::viewed(structs);
     static_assert(std::is_same_v<typename decltype(all)::value_type, S>, "this is a field of another struct");
-    if (i >= N) detail::fail(error(AGPU_ERROR_OUT_OF_BOUNDS, "field: there is no element " + std::to_string(i) + " of " + std::to_string(N)));
-    return detail::field_view<M>(all, detail::place_of(member) + std::int64_t((i < N ? i : 0) * sizeof(M)));
+    if (i < N) return detail::field_view<M>(all, detail::place_of(member) + std::int64_t(i * sizeof(M)));
+    detail::fail(error(AGPU_ERROR_OUT_OF_BOUNDS, "field: there is no element " + std::to_string(i) + " of " + std::to_string(N)));
+    return decltype(detail::field_view<M>(all, 0))(agpu_view{});
 }
 /// The real and the imaginary parts of complex numbers: views, as of fields.
 template <class A, class C = typename decltype(detail::viewed(std::declval<A &>()))::value_type, class T = typename C::value_type,
@@ -83,6 +88,7 @@ auto imag(A &&numbers) {
     return detail::field_view<T>(detail::viewed(numbers), std::int64_t(sizeof(T)));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_FIELD_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/array.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// A part of a gpu_matrix, not owned: cheap to copy, valid as long as the matrix. `gpu_matrix_view<const T>` cannot be written.
 /// Every gpu_matrix is implicitly a view of all its elements.
@@ -61,12 +62,12 @@ public:
     /// A copy of a std::vector, std::array, std::span, ... of rows * cols elements, one row after another.
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
     gpu_matrix(const C &host, std::size_t rows, std::size_t cols, context_ref where = {}) : gpu_matrix(rows, cols, where) {
-        base::copy_from(host);
+        base::begin_with(host);
     }
     template <class V = T, class = std::enable_if_t<std::is_same_v<V, bool>>>
     gpu_matrix(const std::vector<bool> &host, std::size_t rows, std::size_t cols, context_ref where = {})
         : gpu_matrix(rows, cols, where) {
-        base::copy_from(host);
+        base::begin_with(host);
     }
     /// `{{1, 2, 3}, {4, 5, 6}}`: two rows.
     gpu_matrix(std::initializer_list<std::initializer_list<T>> rows, context_ref where = {})
@@ -75,14 +76,16 @@ public:
         for (const auto &row : rows) {
             if (row.size() != cols()) {
                 detail::fail(error(AGPU_ERROR_SHAPE, "rows of " + std::to_string(cols()) + " and of " + std::to_string(row.size()) + " elements"));
+                base::make_empty();
+                return;
             }
             all.insert(all.end(), row.begin(), row.end());
         }
-        base::copy_from(all);
+        base::begin_with(all);
     }
     /// A copy of a view, whatever its strides.
     explicit gpu_matrix(gpu_matrix_view<const T> source, context_ref where = {}) : gpu_matrix(source.rows(), source.cols(), where) {
-        base::copy_from(source);
+        base::begin_with(source);
     }
     /// The result of an expression, computed now (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 2>>>> gpu_matrix(const E &e);
@@ -95,14 +98,15 @@ public:
         const std::size_t apart = leading_dimension ? leading_dimension : cols;
         if (apart < cols) {
             detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "wrap: rows of " + std::to_string(cols) + " elements that begin " + std::to_string(apart) + " apart"));
-            return gpu_matrix();
+            return adopt(nullptr);
         }
         constexpr std::int64_t size = detail::places<T>;
-        const std::int64_t last = rows ? detail::counted<3>({rows - 1, apart, std::size_t(size)}) : 0;
-        const std::int64_t end = rows && cols ? detail::counted<2>({cols, std::size_t(size)}) : 0;
-        const std::int64_t count = end ? detail::counted<1>({std::size_t(last) + std::size_t(end)}) : 0;
+        std::int64_t last = 0, end = 0, count = 0;
+        bool fits = !rows || detail::counted<3>({rows - 1, apart, std::size_t(size)}, last);
+        fits = fits && (!rows || !cols || detail::counted<2>({cols, std::size_t(size)}, end));
+        fits = fits && (!end || detail::counted<1>({std::size_t(last) + std::size_t(end)}, count));
         agpu_buffer *buffer = nullptr;
-        check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, count, &buffer));
+        if (!fits || !detail::succeeded(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, count, &buffer))) return adopt(nullptr);
         if constexpr (detail::is_record<T>::value) {
             return gpu_matrix(detail::view_of<std::uint8_t>(buffer, {std::int64_t(rows), std::int64_t(cols), size}, {std::int64_t(apart) * size, size, 1}));
         } else {
@@ -120,7 +124,7 @@ public:
     /// A copy in the same context.
     gpu_matrix clone() const {
         gpu_matrix copy = adopt(base::like());
-        copy.copy_from(*this);
+        if (copy.c_buffer()) copy.begin_with(base::view());
         return copy;
     }
 
@@ -157,6 +161,7 @@ template <class T>
 gpu_matrix_view<T> subview(gpu_matrix<T> &&m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
                         std::int64_t row_stride = 1, std::int64_t col_stride = 1) = delete;
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_MATRIX_HPP

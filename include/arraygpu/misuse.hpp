@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The parameters of an overload.
@@ -51,6 +52,7 @@ struct nothing {
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif

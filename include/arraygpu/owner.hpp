@@ -8,6 +8,7 @@
 #include <new>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A share of a buffer. An array has one, and so has every expression that reads the array, which therefore can be computed after the array's end.
@@ -53,6 +54,7 @@ private:
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_OWNER_HPP

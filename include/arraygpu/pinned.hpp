@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// Host memory that a GPU copies from and to at full speed, and asynchronously.
 template <class T> class pinned_allocator {
@@ -42,6 +43,7 @@ private:
 /// A std::vector in pinned memory: `pinned_vector<float> host(n)`, or `host(n, 0, pinned_allocator<float>(context))`.
 template <class T> using pinned_vector = std::vector<T, pinned_allocator<T>>;
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_PINNED_HPP

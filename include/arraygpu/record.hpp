@@ -9,6 +9,7 @@
 #include <tuple>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// The fields of a struct: AGPU_RECORD describes one, and so do the headers of packages with theirs.
 template <class S> struct record {
@@ -38,6 +39,7 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
     return true;
 }
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 /// Describes a struct by its fields, all of them, in their order: `AGPU_RECORD(sky::body, x, y, mass)`, outside of namespaces and behind the struct. It is then

@@ -5,6 +5,7 @@
 #include <arraygpu/matrix.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// A part of a gpu_tensor3, not owned. Every gpu_tensor3 is implicitly a view of all its elements.
 template <class T> class gpu_tensor3_view : public detail::array_view<T, 3, arraygpu::gpu_tensor3_view> {
@@ -59,16 +60,16 @@ public:
     /// A copy of a std::vector, std::array, std::span, ... of n0 * n1 * n2 elements in row-major order.
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
     gpu_tensor3(const C &host, std::size_t n0, std::size_t n1, std::size_t n2, context_ref where = {}) : gpu_tensor3(n0, n1, n2, where) {
-        base::copy_from(host);
+        base::begin_with(host);
     }
     template <class V = T, class = std::enable_if_t<std::is_same_v<V, bool>>>
     gpu_tensor3(const std::vector<bool> &host, std::size_t n0, std::size_t n1, std::size_t n2, context_ref where = {}) : gpu_tensor3(n0, n1, n2, where) {
-        base::copy_from(host);
+        base::begin_with(host);
     }
     /// A copy of a view, whatever its strides.
     explicit gpu_tensor3(gpu_tensor3_view<const T> source, context_ref where = {})
         : gpu_tensor3(source.extent(0), source.extent(1), source.extent(2), where) {
-        base::copy_from(source);
+        base::begin_with(source);
     }
     /// The result of an expression, computed now (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 3>>>> gpu_tensor3(const E &e);
@@ -86,7 +87,7 @@ public:
     /// A copy in the same context.
     gpu_tensor3 clone() const {
         gpu_tensor3 copy = adopt(base::like());
-        copy.copy_from(*this);
+        if (copy.c_buffer()) copy.begin_with(base::view());
         return copy;
     }
 
@@ -98,6 +99,7 @@ private:
     gpu_tensor3(agpu_buffer *buffer, adopted) : base(buffer) {}
 };
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_TENSOR3_HPP

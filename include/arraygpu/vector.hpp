@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// A part of a gpu_vector, not owned: cheap to copy, valid as long as the vector. `gpu_vector_view<const T>` cannot be written.
 /// Every gpu_vector is implicitly a view of all its elements.
@@ -59,21 +60,21 @@ public:
     /// A copy of a std::vector, std::array, std::span, ...
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
     explicit gpu_vector(const C &host, context_ref where = {}) : gpu_vector(host.size(), where) {
-        copy_from(host);
+        begin_with(host);
     }
     template <class V = T, class = std::enable_if_t<std::is_same_v<V, bool>>>
     explicit gpu_vector(const std::vector<bool> &host, context_ref where = {}) : gpu_vector(host.size(), where) {
-        copy_from(host);
+        begin_with(host);
     }
     gpu_vector(std::initializer_list<T> host, context_ref where = {}) : gpu_vector(host.size(), where) {
-        view().copy_from(host.begin(), host.size());
+        if (!view().copied_from(host.begin(), host.size())) make_empty();
     }
     /// A copy of the elements from first up to last.
     template <class It, class = std::enable_if_t<detail::is_iterator<It>::value>>
     gpu_vector(It first, It last, context_ref where = {}) : gpu_vector(std::vector<T>(first, last), where) {}
     /// A copy of a view.
     explicit gpu_vector(gpu_vector_view<const T> source, context_ref where = {}) : gpu_vector(source.size(), where) {
-        copy_from(source);
+        begin_with(source);
     }
     /// The result of an expression, computed now in the context of its first vector (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 1>>>> gpu_vector(const E &e);
@@ -84,9 +85,8 @@ public:
         if (!buffer) return vector;
         agpu_type type{};
         std::int64_t count = 0;
-        check(agpu_buffer_type(buffer, &type));
+        if (!detail::succeeded(agpu_buffer_type(buffer, &type)) || !detail::succeeded(agpu_buffer_count(buffer, &count))) return gpu_vector(nullptr, adopted{});
         const char *wrong = type != detail::type_of<T>::value ? "adopt: the buffer has another element type" : nullptr;
-        if (!wrong) check(agpu_buffer_count(buffer, &count));
         if (!wrong && count % detail::places<T> != 0) wrong = "adopt: the buffer does not hold whole elements";
         if (wrong) {
             detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, wrong));
@@ -126,11 +126,11 @@ public:
     /// A copy in the same context.
     gpu_vector clone() const {
         agpu_context *where = nullptr;
-        check(agpu_buffer_context(c_buffer(), &where));
         agpu_buffer *buffer = nullptr;
-        check(agpu_buffer_create(where, detail::type_of<T>::value, std::int64_t(size_) * detail::places<T>, &buffer));
+        if (detail::succeeded(agpu_buffer_context(c_buffer(), &where)))
+            check(agpu_buffer_create(where, detail::type_of<T>::value, std::int64_t(size_) * detail::places<T>, &buffer));
         gpu_vector copy = adopt(buffer);
-        copy.copy_from(*this);
+        if (buffer) copy.begin_with(view());
         return copy;
     }
     /// Gives the buffer away; the caller frees it. Expressions made from the vector must not be computed after that.
@@ -174,6 +174,11 @@ private:
         return is;
     }
     gpu_vector(agpu_buffer *buffer, adopted) : owner_(buffer) {}
+    /// The first elements. Without exceptions the vector is empty where they cannot be copied.
+    template <class S> void begin_with(const S &source) {
+        if (!view().copied_from(source)) make_empty();
+    }
+    void make_empty() { *this = gpu_vector(nullptr, adopted{}); }
 
     void *address() const {
         void *data = nullptr;
@@ -243,6 +248,7 @@ gpu_vector_view<const T> subview(const gpu_vector<T> &v, std::int64_t start, std
 template <class T>
 gpu_vector_view<T> subview(gpu_vector<T> &&v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) = delete;
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VECTOR_HPP

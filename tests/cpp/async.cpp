@@ -179,6 +179,15 @@ static void records() {
     checks::pick(again, x, far, other);
     CHECK_ERROR(AGPU_ERROR_RECORD, ({"pick", "out of range"}), again.synchronize());
     again.synchronize();
+    // what nobody waits for is no error of whoever gets the stream next
+    checks::pick(stream(), x, far, other);
+    for (int i = 0; i < 100; ++i) {
+        stream next;
+        auto twice = examples::saxpy(next, 1, x, x);
+        CHECK_EXACT(future<gpu_vector<float>>(std::move(twice), std::move(next)).get().to_host(), floats(100, 2));
+    }
+    CHECK_ERROR(AGPU_ERROR_RECORD, ({"pick", "out of range"}), arraygpu::synchronize());
+    arraygpu::synchronize();
 }
 
 static void callbacks() {

@@ -185,7 +185,23 @@ static void extents() {
     CHECK(!is_tested(deviations) && kernels(deviations) <= 2);
 }
 
+// a move leaves an expression as it was
+static void moves() {
+    const gpu_vector<float> a{1, 2}, b{3, 4};
+    auto e = a + b;
+    auto f = std::move(e);
+    gpu_vector<float> c = e;
+    CHECK(same(c.to_host(), {4, 6}) && e.size() == 2);
+    f = std::move(e);
+    c = f - e;
+    CHECK(same(c.to_host(), {0, 0}));
+    expr<float> s = sum(a);
+    const expr<float> t = std::move(s);
+    CHECK(float(s) == 3 && float(t + s) == 6);
+}
+
 int main() {
+    moves();
     elementwise();
     remainders();
     structures();

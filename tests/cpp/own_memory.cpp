@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <examples.hpp>
+#include <stdexcept>
 #include <thread>
 
 using arraygpu::context;
@@ -100,7 +101,40 @@ static void threads() {
     CHECK(jobs > 0);
 }
 
+// A pool that has no thread any more: what runs tasks waits for those that were started, and calls the others.
+static void run_without_threads(void *user, std::int64_t tasks, void (*task)(void *, std::int64_t), void *data) noexcept {
+    std::int64_t started = 0;
+    std::vector<std::thread> threads;
+    try {
+        for (; started < tasks; started++) {
+            if (started == 2) throw std::runtime_error("no thread");
+            threads.emplace_back([=] { task(data, started); });
+        }
+    } catch (const std::exception &) {
+        *static_cast<std::atomic<int> *>(user) += 1;
+    }
+    for (; started < tasks; started++) task(data, started);
+    for (auto &t : threads) t.join();
+}
+
+static void failing_threads() {
+    std::atomic<int> failed{0};
+    agpu_context_options options = on_the_cpu();
+    options.threads = 4;
+    options.run_tasks = run_without_threads;
+    options.user = &failed;
+    const context ours(options), one = context::cpu(1);
+    floats host(3000000);
+    for (std::size_t i = 0; i < host.size(); i++) host[i] = float(i % 1013) * 0.1f - 40.0f;
+    const auto sum = [&](const context &c) {
+        const gpu_vector<float> x(host, c), y(host.size(), c);
+        return examples::rmse(x, y);
+    };
+    CHECK(sum(ours) == sum(one) && failed > 0);
+}
+
 int main() {
+    failing_threads();
     a_limit();
     an_allocator();
     a_workspace();

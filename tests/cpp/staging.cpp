@@ -13,7 +13,20 @@ static_assert(std::is_same_v<decltype(stage(2) < 3), staged<bool>>);
 static_assert(std::is_same_v<decltype(stage(2) * std::declval<expr<float, 1>>()), expr<float, 1>>);
 static_assert(stage(7) / 2 == 3 && int(-stage(7)) == -7);
 
+// staged and plain numbers stand where numbers may
+static void numbers() {
+    const gpu_vector<float> v{0.25f, 2};
+    const auto is = [](const auto &e, const auto &expected) { return eval(e).to_host() == expected; };
+    CHECK(is(repeat(stage(1.0f), 2) + v, std::vector<float>{1.25f, 3}));
+    CHECK(is(select(v > 1, stage(1), stage(2)), std::vector<int>{2, 1}) && is(where(v > 1, stage(1), 2), std::vector<int>{2, 1}));
+    CHECK(is(if_else(v > 1, 1, stage(2)), std::vector<int>{2, 1}));
+    CHECK(is(clamp(0.5f, 0.0f, v), std::vector<float>{0.25f, 0.5f}) && is(clamp(stage(0.5f), v, 1.0f), std::vector<float>{0.5f, 1}));
+    static_assert(std::is_same_v<decltype(select(true, stage(1), 2.5f)), staged<float>> && std::is_same_v<decltype(select(true, 1, 2.5f)), float>);
+    CHECK(select(stage(2) > 1, stage(1), 2).value() == 1 && select(false, 1, 2) == 2 && where(true, 1, 2.5) == 1);
+}
+
 int main() {
+    numbers();
     const gpu_vector<float> v{1, 2, 3};
     const auto n = stage(v.size());
     CHECK(n == 3u && stage([&] { return v.size() * 2; }) == 6u);

@@ -3,6 +3,7 @@
 #include "numbers.hpp"
 #include <arraygpu/views.hpp>
 #include <algorithm>
+#include <complex>
 
 namespace gpu = arraygpu;
 namespace view = arraygpu::views;
@@ -67,6 +68,67 @@ static void shapes() {
     // endless views end with take
     const gpu::gpu_vector<int> squares = view::iota(3) | view::transform([](auto i) { return i * i; }) | view::take(4);
     CHECK((squares.to_host() == std::vector<int>{9, 16, 25, 36}));
+}
+
+// Whatever a view is made of, each view can be made of it.
+static void composed() {
+    const floats h = some_numbers(12, 8, 50);
+    const gpu::gpu_vector<float> x(h);
+    const gpu::gpu_vector<int> at{3, 0, 5};
+    const auto square = [](auto k) { return k * k; };
+    gpu::gpu_vector<int> i = view::iota(0) | view::transform(square) | view::take(4) | view::reverse;
+    CHECK((i.to_host() == std::vector<int>{9, 4, 1, 0}));
+    i = view::iota(0) | view::transform(square) | view::transform([](auto k) { return k + 1; }) | view::slice(2, 9) | view::stride(3) | view::reverse;
+    CHECK((i.to_host() == std::vector<int>{65, 26, 5}));
+    i = view::iota(0) | view::transform(square) | view::permute(at);
+    CHECK((i.to_host() == std::vector<int>{9, 0, 25}));
+    gpu::gpu_vector<float> c = view::iota(0) | view::transform([](auto k) { return std::make_tuple(gpu::cast<float>(k), 2.0f); }) | view::take(3) |
+                               view::reverse | view::transform([](auto a, auto b) { return a * b; });
+    CHECK(same(c.to_host(), {4, 2, 0}));
+    const auto numbers = view::iota(0) | view::transform([](auto n) { return gpu::complex(gpu::cast<float>(n), gpu::cast<float>(-n)); }) | view::take(2);
+    CHECK((numbers.to_host() == std::vector<std::complex<float>>{0, {1, -1}}));
+    // beside a view that ends
+    const auto times = [](auto a, auto k) { return a * gpu::cast<float>(k); };
+    const auto squares = view::zip(x, view::iota(0) | view::transform(square));
+    c = squares | view::reverse | view::transform(times);
+    CHECK(same(c.to_host(), loop_of(12, [&](std::size_t j) { return h[11 - j] * float((11 - j) * (11 - j)); })));
+    c = squares | view::permute(at) | view::transform(times);
+    CHECK(same(c.to_host(), {h[3] * 9, h[0] * 0, h[5] * 25}));
+    i = get<1>(squares) | view::transform([](auto k) { return k - 1; }) | view::drop(9);
+    CHECK((i.to_host() == std::vector<int>{80, 99, 120}));
+    const auto pairs = view::zip(x, view::iota(0) | view::transform([](auto n) { return std::make_tuple(n, n); }));
+    float sum = 0;
+    for (std::size_t j = 0; j < 12; ++j) sum = sum + h[j] * float(j);
+    CHECK(float(pairs | gpu::fold(0.0f, [&](auto s, auto p) { return s + times(get<0>(p), get<0>(get<1>(p))); })) == sum);
+
+    // windows and chunks
+    const auto ends = [](auto w) { return w[0] - w[2]; };
+    c = x | view::window(3) | view::reverse | view::transform(ends);
+    CHECK(same(c.to_host(), loop_of(10, [&](std::size_t j) { return h[9 - j] - h[11 - j]; })));
+    c = x | view::window(3) | view::reverse | view::stride(2) | view::reverse | view::transform(ends);
+    CHECK(same(c.to_host(), loop_of(5, [&](std::size_t j) { return h[2 * j + 1] - h[2 * j + 3]; })));
+    c = x | view::window(3) | view::reverse | view::transform([](const auto &w) { return gpu::loop_for(3, 0.0f, [&](auto j, auto s) { return s + w[j]; }); });
+    CHECK(same(c.to_host(), loop_of(10, [&](std::size_t j) { return 0.0f + h[9 - j] + h[10 - j] + h[11 - j]; })));
+    const auto total = [](const auto &w) { return w.sum(); };
+    c = x | view::chunk(4) | view::permute(gpu::gpu_vector<int>{2, 0, 1, 1}) | view::drop(1) | view::reverse | view::transform(total);
+    CHECK(same(c.to_host(), loop_of(3, [&](std::size_t j) {
+                   const std::size_t k = 4 * (j == 2 ? 0 : 1);
+                   return h[k] + h[k + 1] + h[k + 2] + h[k + 3];
+               })));
+    c = x | view::window(3) | view::enumerate | view::permute(at) | view::transform([](auto n, auto w) { return gpu::cast<float>(n) + w[1]; });
+    CHECK(same(c.to_host(), {3 + h[4], 0 + h[1], 5 + h[6]}));
+    const gpu::gpu_vector<std::int64_t> one{1};
+    c = x | view::window(3) | view::window(2) | view::transform([&](auto w) {
+            const auto k = gpu::at(one, 0);
+            return w[0][k] + 2 * w[k][2];
+        });
+    CHECK(same(c.to_host(), loop_of(9, [&](std::size_t j) { return h[j + 1] + 2 * h[j + 3]; })));
+    c = view::zip(x, x | view::reverse) | view::window(2) | view::reverse | view::transform([](auto w) { return get<0>(w[1]) - get<1>(w[0]); });
+    CHECK(same(c.to_host(), loop_of(11, [&](std::size_t j) { return h[11 - j] - h[1 + j]; })));
+    CHECK_THROWS(AGPU_ERROR_RECORD, "out of range", (x | view::chunk(4) | view::permute(gpu::gpu_vector<int>{3}) | view::transform(total)).to_host());
+    const gpu::gpu_vector<float> few{1};
+    c = few | view::window(3) | view::reverse | view::transform(ends);
+    CHECK(c.size() == 0);
 }
 
 static void algorithms() {
@@ -174,6 +236,25 @@ static void later() {
     CHECK(most.get() == *std::max_element(host.begin(), host.end()));
     CHECK(gpu::async([](auto x) { return x + 1; }, 2).get() == 3);
     CHECK(gpu::async([](auto &&v) { return std::move(v); }, host).get().size() == 1000);
+    // several results, which come to the host when they are asked for
+    auto three = gpu::async([](const auto &v) { return std::make_tuple(gpu::sum(v), gpu::max(v), v * 2); }, host);
+    static_assert(std::is_same_v<decltype(three), gpu::future<std::tuple<float, float, gpu::gpu_vector<float>>>>);
+    const auto [sum, greatest, twice] = three.get();
+    CHECK(sum == float(gpu::sum(gpu::copy(host))) && greatest == *std::max_element(host.begin(), host.end()) && twice.to_host()[3] == 2 * host[3]);
+    CHECK(get<1>(gpu::async([](const auto &v) { return gpu::minmax(v); }, host).get()) == greatest);
+    CHECK(gpu::async([](const auto &v) { return std::array{gpu::max(v), gpu::min(v)}; }, there).get()[0] == greatest);
+    const auto mixed = gpu::async([](const auto &v) { return std::make_pair(gpu::sum(gpu::complex(v, v)), std::vector{v + 1, v + 2}); }, host).get();
+    CHECK(get<0>(mixed) == std::complex<float>(sum, sum) && get<1>(mixed)[1].to_host()[1] == host[1] + 2);
+    const auto sorted = gpu::async([](const auto &k, const auto &v) { return gpu::sort_by_key(k, v); }, host, host).get();
+    CHECK(get<0>(sorted).to_host()[999] == greatest && same(get<1>(sorted).to_host(), get<0>(sorted).to_host()));
+    const auto kept = gpu::async([](const auto &v) { return gpu::filter(v, [](auto x) { return x > 0; }); }, host).get();
+    CHECK(kept.size() == std::size_t(std::count_if(host.begin(), host.end(), [](float x) { return x > 0; })));
+    // what is none of arraygpu's stays as it is
+    CHECK(gpu::async([](const auto &v) { return std::to_string(v.size()); }, host).get() == "1000");
+    CHECK(same(gpu::async([](const auto &v) { return v.to_host(); }, host).get(), host));
+    CHECK(get<0>(gpu::async([](const auto &v) { return gpu::eval(std::make_pair(gpu::max(v), +v)); }, host).get()) == greatest);
+    auto outside = gpu::async([](const auto &v) { return std::make_tuple(gpu::sum(v), gpu::at(v, 1000)); }, host);
+    CHECK_THROWS(AGPU_ERROR_RECORD, "out of range", outside.get());
     // what goes wrong is kept
     auto wrong = gpu::async([](const auto &v, const auto &w) { return v + w; }, host, floats{1, 2});
     CHECK_THROWS(AGPU_ERROR_SHAPE, "1000", wrong.get());
@@ -194,6 +275,7 @@ int main() {
     later();
     beside::names();
     shapes();
+    composed();
     algorithms();
     actions();
     functors();

@@ -4,6 +4,7 @@
 #include "numbers.hpp"
 #include <arraygpu/views.hpp>
 #include <cmath>
+#include <complex>
 
 using namespace arraygpu;
 using floats = std::vector<float>;
@@ -15,13 +16,23 @@ struct cell {
 };
 AGPU_RECORD(cell, heat, kind)
 
+// structs and complex numbers of the host stand on both sides of a choice, as numbers do
+static void choices() {
+    const gpu_vector<float> v{0.25f, 2};
+    const auto cells = eval(if_else(v > 1, cell{1, 2}, cell{3, 4})).to_host();
+    CHECK(cells[0].heat == 3 && cells[0].kind == 4 && cells[1].heat == 1 && cells[1].kind == 2);
+    const auto z = eval(select(v > 1, std::complex<float>(1, 2), std::complex<float>(3))).to_host();
+    CHECK((z == std::vector<std::complex<float>>{3, {1, 2}}));
+    CHECK(if_else(true, cell{1, 2}, cell{3, 4}).kind == 2 && where(false, cell{1, 2}, cell{3, 4}).kind == 4);
+}
+
 static void vectors() {
     const floats host = some_numbers(70);
     const gpu_vector<float> x(host), y{1, -2, 0.5f};
     const gpu_vector<std::int64_t> some_places(numbers{69, 0, 3, 3});
     CHECK(same(gpu_vector<float>(gather(x, some_places)).to_host(), {host[69], host[0], host[3], host[3]}));
     CHECK(same(gpu_vector<float>(gather(2 * x, cast<std::int32_t>(some_places) - 0)).to_host(), {2 * host[69], 2 * host[0], 2 * host[3], 2 * host[3]}));
-    CHECK_THROWS(AGPU_ERROR_RECORD, "words.cpp:" + std::to_string(__LINE__), eval(gather(x, some_places + 1)));
+    CHECK_THROWS(AGPU_ERROR_RECORD, "words.cpp:" + std::to_string(__LINE__), eval(gather(x, some_places + 1)).to_host());
     CHECK(gpu_vector<float>(gather(x, gpu_vector<std::int64_t>())).empty());
     const gpu_vector<cell> cells(std::vector<cell>{{1, 10}, {2, 20}});
     const gpu_vector<cell> turned = gather(cells, gpu_vector<std::int64_t>{1, 1, 0});
@@ -105,6 +116,7 @@ static void lines_of_several_values() {
 }
 
 int main() {
+    choices();
     vectors();
     parts_of_floats();
     blocks();

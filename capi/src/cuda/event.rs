@@ -22,8 +22,8 @@ pub(crate) struct Event {
 
 #[derive(Clone, Copy)]
 struct Point {
-    /// The index of the stream.
-    stream: u32,
+    /// The stream, as it was lent then (`Stream::tag`).
+    stream: u64,
     /// The number of calls before the point that may leave error records.
     calls: u64,
 }
@@ -50,7 +50,7 @@ impl Event {
         let calls = stream.calls();
         // SAFETY: the event is one of this library, and the stream one of this context.
         self.gpu.check(unsafe { (self.gpu.api().event_record)(self.raw, stream.raw) }, "cuEventRecord")?;
-        *at = Some(Point { stream: stream.index, calls });
+        *at = Some(Point { stream: stream.tag(), calls });
         Ok(())
     }
 
@@ -81,12 +81,12 @@ impl Event {
     }
 
     /// Waits until the work before the event is done; then returns the error of the first record
-    /// left on its stream, if any.
+    /// left on its stream, if any. Records of somebody else who was lent the stream since stay there.
     pub fn synchronize(&self) -> Result<()> {
         let at = *lock(&self.at);
         self.wait()?;
-        let Some((at, stream)) = at.and_then(|at| Some((at, self.gpu.streams.get(at.stream as usize)?)))
-        else {
+        let known = at.and_then(|at| Some((at, self.gpu.streams.get(at.stream as u32 as usize)?)));
+        let Some((at, stream)) = known.filter(|(at, stream)| at.stream == stream.tag()) else {
             return Ok(());
         };
         let (_current, _uncaptured) = (self.gpu.enter()?, Uncaptured::enter(self.gpu.api()));

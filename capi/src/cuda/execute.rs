@@ -62,6 +62,14 @@ pub(crate) fn run(
             "a new vector cannot be made while the stream is being captured: give an output"
         );
     }
+    if capturing && entry.plan.steps.iter().any(|s| matches!(s, Step::Repeat(r) if r.check.is_some())) {
+        fail!(
+            INVALID_ARGUMENT,
+            "{}: the host does not know how many steps an iteration with a condition makes, so the stream must \
+             not be captured",
+            entry.plan.name
+        );
+    }
     if capturing {
         lock(&gpu.code.captured).insert(loaded.id);
     }
@@ -79,7 +87,7 @@ pub(crate) fn run(
     let done = done.and(call.clean(ws));
     drop(queueing);
     let done = done.and_then(|()| if waits { call.wait(ws) } else { Ok(()) });
-    if done.is_err() && !(ws.frame.words.is_empty() && ws.frame.numbers.is_empty()) {
+    if done.is_err() && !(ws.frame.words.is_empty() && ws.frame.reads.is_empty()) {
         // work that was queued may still write the words
         let _uncaptured = Uncaptured::enter(gpu.api());
         let _ = gpu.synchronize_stream(stream);
@@ -87,9 +95,10 @@ pub(crate) fn run(
     for (_, word) in ws.frame.words.drain(..) {
         gpu.words.give(word);
     }
-    for word in ws.frame.numbers.drain(..) {
+    for (word, _) in ws.frame.reads.drain(..) {
         gpu.words.give(word);
     }
+    ws.frame.busy_reads = 0;
     done?;
     deliver(entry, args, context, ws)
 }

@@ -1,10 +1,12 @@
 //! The data that a call on a GPU keeps in its workspace.
 
+use super::event::Event;
 use super::state::Word;
 use arraygpu_compiler::plan::gpu::GpuVariant;
 use arraygpu_compiler::plan::policy::Scratch;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction};
 use std::cell::Cell;
+use std::rc::Rc;
 
 /// The data of a call on a GPU beside the common workspace.
 #[derive(Default)]
@@ -13,8 +15,10 @@ pub(crate) struct Frame {
     pub(super) scalars: Vec<CUdeviceptr>,
     /// The words of scalar results that the host waits for, each with its place.
     pub(super) words: Vec<(usize, Word)>,
-    /// The words of iterations to which numbers of steps are copied.
-    pub(super) numbers: Vec<Word>,
+    /// The words of iterations to which numbers of steps are copied, and what says that they were.
+    pub(super) reads: Vec<(Word, Rc<Event>)>,
+    /// How many of these belong to the iterations that are under way.
+    pub(super) busy_reads: usize,
     /// Words of device memory.
     pub(super) slots: Vec<CUdeviceptr>,
     /// Copies of such words after the launches: target, source, bytes.

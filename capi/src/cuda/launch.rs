@@ -39,6 +39,21 @@ pub(super) struct LaunchMemory {
 pub(super) struct Needs {
     scratch: u64,
     counters: u64,
+    /// The reads of the iterations that are being decided, and the most that are under way at once.
+    now: usize,
+    reads: usize,
+}
+
+impl Needs {
+    /// Notes that an iteration, and those inside of it, are decided, which has that many reads.
+    pub fn begin_reads(&mut self, count: usize) {
+        self.now += count;
+        self.reads = self.reads.max(self.now);
+    }
+
+    pub fn end_reads(&mut self, count: usize) {
+        self.now -= count;
+    }
 }
 
 /// The number of turns of an iteration that differ in their memory: the first one, and two that
@@ -90,6 +105,7 @@ impl Call<'_> {
         for (_, wanted) in &ws.detours {
             copy::prepare(self.gpu, wanted)?;
         }
+        self.make_reads(needs.reads, &mut ws.frame)?;
         let mut memory = LaunchMemory::default();
         if needs.scratch > 0 {
             memory.scratch = lock(self.shared()).scratch(self.gpu, needs.scratch)?;

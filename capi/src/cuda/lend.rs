@@ -4,13 +4,16 @@
 //! A stream that the caller frees is not destroyed: buffers remember it as the stream that used
 //! them last, and it has its scratch. It is lent again when its work is done, so a program that
 //! makes a stream for each of its tasks has as many streams as ever worked at the same time. One that
-//! was captured is never lent again, because its graph leaves its error records there.
+//! was captured is never lent again, because its graph leaves its error records there. One with a record
+//! that was not reported is lent again when it was: whoever is lent a stream gets no record of others.
 
 use super::gpu::{Gpu, Uncaptured};
+use super::records::Reading;
 use super::state::{Lent, Stream};
 use super::table::lock;
 use crate::device::Callback;
 use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, fail};
+use crate::log::log;
 use cudarc::driver::sys::CUstream;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -18,6 +21,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 const NEVER: u8 = 0;
 const LENT: u8 = 1;
 const FREE: u8 = 2;
+
+/// The number of free streams that may wait for their records to be reported. If there are more, records are dropped.
+const MOST_WAITING: usize = 16;
 
 impl Lent {
     /// The state of a stream that this library does not lend: it is the caller's, or the context's
@@ -35,9 +41,13 @@ impl Lent {
         self.0.load(Ordering::Relaxed) != NEVER
     }
 
+    fn is_free(&self) -> bool {
+        self.0.load(Ordering::Acquire) == FREE
+    }
+
     /// Returns an error if the stream was freed.
     pub fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Acquire) == FREE {
+        if self.is_free() {
             fail!(INVALID_HANDLE, "call.stream was freed by agpu_stream_free()");
         }
         Ok(())
@@ -48,25 +58,61 @@ impl Lent {
     }
 }
 
+impl Stream {
+    /// Lends a stream that is free. Only the thread that holds `Gpu::adding` calls this.
+    fn lend_again(&self) -> CUstream {
+        self.lease.fetch_add(1, Ordering::Relaxed);
+        self.lent.0.store(LENT, Ordering::Release);
+        self.raw
+    }
+}
+
 impl Gpu {
     /// Returns a stream for the caller to use until `take_back`.
     pub fn lend(&self) -> Result<CUstream> {
         let (_current, _uncaptured) = (self.enter()?, Uncaptured::enter(self.api()));
         let _one = lock(&self.adding);
-        if let Some(known) = self.streams.iter().find(|s| self.may_lend(s) && s.lent.change(FREE, LENT)) {
-            return Ok(known.raw);
+        let mut waiting = Vec::new();
+        for known in self.streams.iter().filter(|s| self.is_done(s)) {
+            if self.is_reported(known)? {
+                return Ok(known.lend_again());
+            }
+            waiting.push(known);
+        }
+        if let [first, ..] = *waiting
+            && waiting.len() >= MOST_WAITING
+        {
+            if let Some(Err(dropped)) = Reading::begin(first).map(|r| r.check(None)) {
+                log!(Warn, "nobody waited for a stream that was freed: {}", dropped.message);
+            }
+            return Ok(first.lend_again());
         }
         let count = self.streams.iter().count();
         let stream = Stream::ours(self, count as u32)?;
         Ok(self.streams.get_or_init(count, || stream).raw)
     }
 
-    /// Whether the work that this library queued on the stream is done, and no graph, which may run
-    /// at any time, leaves error records for the stream.
-    fn may_lend(&self, stream: &Stream) -> bool {
+    /// Whether the stream is free, the work that this library queued on it is done, and no graph, which may run
+    /// at any time, leaves error records for it.
+    fn is_done(&self, stream: &Stream) -> bool {
         // SAFETY: the event is one of this library.
         let is_idle = || unsafe { (self.api().event_query)(stream.event) } == 0;
-        stream.lent.is_ours() && !stream.captured.load(Ordering::Acquire) && is_idle()
+        stream.lent.is_free() && !stream.captured.load(Ordering::Acquire) && is_idle()
+    }
+
+    /// Whether no error record of a stream whose work is done waits to be reported.
+    fn is_reported(&self, stream: &Stream) -> Result<bool> {
+        let Some(reading) = Reading::begin(stream) else { return Ok(true) };
+        if reading.has_found() {
+            return Ok(false);
+        }
+        reading.queue(self, self.aside)?;
+        // SAFETY: the stream is one of this library.
+        self.check(unsafe { (self.api().stream_synchronize)(self.aside) }, "reading error records")?;
+        if reading.has_found() {
+            return Ok(false);
+        }
+        reading.check(None).map(|()| true)
     }
 
     /// Takes a stream back from the caller. Its work continues.

@@ -11,7 +11,7 @@ use cudarc::driver::sys::CUpointer_attribute::{self, *};
 use cudarc::driver::sys::{CUdeviceptr, CUmemorytype, CUstream};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
@@ -73,14 +73,19 @@ pub(crate) struct Allocation {
     pub address: CUdeviceptr,
     /// The size in bytes, or 0 if the memory is borrowed or there is none.
     bytes: u64,
-    /// The index of the one stream that used the memory last, or `SEVERAL`.
-    last: AtomicU32,
+    /// The one stream that used the memory last (`Stream::tag`), or `SEVERAL`.
+    last: AtomicU64,
     /// The streams that used the memory last, if there are several.
-    several: Mutex<Vec<u32>>,
+    several: Mutex<Vec<u64>>,
 }
 
-/// Stands in `Allocation::last` for the index of a stream.
-const SEVERAL: u32 = u32::MAX;
+/// Stands in `Allocation::last` for a stream.
+const SEVERAL: u64 = u64::MAX;
+
+/// Returns the index of the stream of this tag.
+fn index_of(tag: u64) -> usize {
+    tag as u32 as usize
+}
 
 impl Allocation {
     /// Allocates memory for `count` elements of `size` bytes, first used on that stream. The
@@ -95,7 +100,7 @@ impl Allocation {
         let address = made.map_err(|e| {
             if e.status == OUT_OF_MEMORY { e.of(&format!("{count} elements of {size} bytes")) } else { e }
         })?;
-        let made = Allocation::used(gpu, address, bytes.unwrap_or(0), stream.index);
+        let made = Allocation::used(gpu, address, bytes.unwrap_or(0), stream.tag());
         match guard(gpu, stream, &made) {
             Ok(()) => Ok(made),
             Err(e) => {
@@ -118,8 +123,8 @@ impl Allocation {
         Allocation::used(gpu, address, 0, 0)
     }
 
-    fn used(gpu: &Arc<Gpu>, address: CUdeviceptr, bytes: u64, last: u32) -> Allocation {
-        let (last, several) = (AtomicU32::new(last), Mutex::default());
+    fn used(gpu: &Arc<Gpu>, address: CUdeviceptr, bytes: u64, last: u64) -> Allocation {
+        let (last, several) = (AtomicU64::new(last), Mutex::default());
         Allocation { gpu: gpu.clone(), address, bytes, last, several }
     }
 
@@ -133,17 +138,22 @@ impl Allocation {
         self.gpu.check(code, format_args!("clearing {} bytes", self.bytes))
     }
 
-    /// Returns the streams that used the memory last, by ascending index.
-    pub(super) fn last_streams(&self) -> Vec<u32> {
+    /// Returns the tags of the streams that used the memory last.
+    fn last_tags(&self) -> Vec<u64> {
         let several = lock(&self.several);
         match self.last.load(SeqCst) {
-            SEVERAL => {
-                let mut all = several.clone();
-                all.sort();
-                all
-            }
+            SEVERAL => several.clone(),
             one => vec![one],
         }
+    }
+
+    /// Returns the streams that used the memory last, by ascending index, but those that somebody else was lent
+    /// since: their error records are not about this memory.
+    pub(super) fn last_streams(&self) -> Vec<&Stream> {
+        let stream = |tag: u64| self.gpu.streams.get(index_of(tag)).filter(|s| s.tag() == tag);
+        let mut all: Vec<&Stream> = self.last_tags().into_iter().filter_map(stream).collect();
+        all.sort_by_key(|s| s.index);
+        all
     }
 
     /// Returns the address of the guard, if launches are checked and the memory is not borrowed.
@@ -160,7 +170,7 @@ impl Allocation {
     /// queueing (`Stream::queueing`) until it is marked.
     #[inline]
     pub fn use_on(&self, stream: &Stream) -> Result<()> {
-        if self.last.load(SeqCst) == stream.index { Ok(()) } else { self.change_to(stream) }
+        if self.last.load(SeqCst) == stream.tag() { Ok(()) } else { self.change_to(stream) }
     }
 
     #[cold]
@@ -173,19 +183,19 @@ impl Allocation {
             last => several.push(last),
         }
         let mut done = Ok(());
-        several.retain(|&index| {
-            let Some(other) = self.gpu.streams.get(index as usize) else { return false };
-            if index == stream.index || done.is_err() {
-                return index != stream.index;
+        several.retain(|&tag| {
+            let Some(other) = self.gpu.streams.get(index_of(tag)) else { return false };
+            if other.index == stream.index || done.is_err() {
+                return other.index != stream.index;
             }
             let marked = !other.is_queueing();
             done = self.gpu.order(other, stream);
             !marked || done.is_err()
         });
         if several.is_empty() {
-            self.last.store(stream.index, SeqCst);
+            self.last.store(stream.tag(), SeqCst);
         } else {
-            several.push(stream.index);
+            several.push(stream.tag());
         }
         done
     }
@@ -256,8 +266,9 @@ impl Drop for Allocation {
         let (_current, _uncaptured) = (self.gpu.switch(), Uncaptured::enter(self.gpu.api()));
         let own = self.gpu.own_stream();
         // if the free cannot be ordered after a use, wait for it
-        let is_done = |i: &u32| self.gpu.streams.get(*i as usize).is_none_or(|s| self.gpu.settle(s).is_ok());
-        if self.use_on(own).is_ok() || self.last_streams().iter().all(is_done) {
+        let stream = |tag: &u64| self.gpu.streams.get(index_of(*tag));
+        let is_done = |tag: &u64| stream(tag).is_none_or(|s| self.gpu.settle(s).is_ok());
+        if self.use_on(own).is_ok() || self.last_tags().iter().all(is_done) {
             self.gpu.free_on(self.address, with_guard(self.bytes), own.raw);
         } else {
             // memory that may still be in use is freed with the context

@@ -139,6 +139,16 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    /// Whether a reading has found a record that was not reported. It stays where it is.
+    pub fn has_found(&self) -> bool {
+        let records = &*lock(&self.stream.records);
+        records.order.iter().map(|at| &records.ranges[*at]).any(|range| {
+            // SAFETY: the words are this library's, and this is the only reading.
+            let words = unsafe { std::slice::from_raw_parts(range.words.host.0, range.entry.sites) };
+            words.iter().any(|word| *word != 0)
+        })
+    }
+
     /// Returns the error of the first function that left a record, after the wait for what `queue`
     /// queued. All other records that were read are dropped.
     pub fn check(self, of: Option<&Entry>) -> Result<()> {

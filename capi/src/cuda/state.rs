@@ -131,6 +131,8 @@ pub(crate) struct Stream {
     pub index: u32,
     /// Whether this library made the stream for the caller, and the caller has it now.
     pub(super) lent: Lent,
+    /// How often it was lent again.
+    pub(super) lease: AtomicU32,
     /// Whether it was captured: a graph may leave error records for it.
     pub(super) captured: AtomicBool,
     /// The driver's unique number of the stream: a caller's handle may be reused for another

@@ -42,6 +42,7 @@ impl Stream {
             raw,
             index,
             lent,
+            lease: AtomicU32::new(0),
             captured: AtomicBool::new(false),
             id: AtomicU64::new(id),
             event,
@@ -69,6 +70,12 @@ impl Stream {
 
     pub fn is_own(&self) -> bool {
         self.index == 0
+    }
+
+    /// Returns what names the stream as it is lent now: its index, and above it how often it was lent again.
+    #[inline]
+    pub(super) fn tag(&self) -> u64 {
+        u64::from(self.lease.load(Ordering::Relaxed)) << 32 | u64::from(self.index)
     }
 
     /// Registers a call that queues work. The caller holds it from before the buffers of the call

@@ -128,8 +128,8 @@ impl Allocation {
         if from.is_empty() {
             return Ok(());
         }
-        let others = self.last_streams().into_iter().filter(|i| *i > 0);
-        let streams = std::iter::once(0).chain(others).filter_map(|i| self.gpu.streams.get(i as usize));
+        let others = self.last_streams().into_iter().filter(|s| !s.is_own());
+        let streams = std::iter::once(self.gpu.own_stream()).chain(others);
         let readings: Vec<_> = streams.filter_map(Reading::begin).collect();
         self.waited(|turn| {
             queue_to_host(turn, host, self, from)?;

@@ -9,11 +9,11 @@
 
 use super::call::Call;
 use super::event::Event;
-use super::frame::Decided;
+use super::frame::{Decided, Frame};
 use super::launch::{DIFFERENT_TURNS, LaunchMemory, Needs, Turns};
 use super::state::Word;
 use crate::buffer::Buffer;
-use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
+use crate::error::{MODULE, Result, fail};
 use crate::handle::Pin;
 use crate::places::place_of;
 use crate::repeat::{self, Until};
@@ -21,6 +21,7 @@ use crate::workspace::Workspace;
 use crate::{guards, interrupt};
 use arraygpu_compiler::plan::{Check, Repeat, Step};
 use cudarc::driver::sys::CUdeviceptr;
+use std::rc::Rc;
 
 /// The maximum number of checks of which the host reads one number.
 const MOST_CHECKS: u32 = 16;
@@ -108,7 +109,9 @@ impl Call<'_> {
         decided: &mut Decided,
     ) -> Result<()> {
         let before = decided.len();
+        needs.begin_reads(READS);
         self.decide_runs(p, ws, needs, decided)?;
+        needs.end_reads(READS);
         for runs in (0..=p.runs(p.most)).take(DIFFERENT_TURNS) {
             if p.states.bind_copies(&self.entry.plan, p.r, runs, &mut ws.spans) {
                 self.decide_all(p.parts[2], 1, ws, needs, decided)?;
@@ -127,14 +130,6 @@ impl Call<'_> {
         ws: &mut Workspace,
     ) -> Result<()> {
         let plan = &self.entry.plan;
-        if self.capturing {
-            fail!(
-                INVALID_ARGUMENT,
-                "{}: the host does not know how many steps an iteration with a condition makes, so the stream \
-                 must not be captured",
-                plan.name
-            );
-        }
         let [stops, body, copies] = p.parts;
         let number = ws.spans[place_of(plan, p.check.number)].base.addr() as CUdeviceptr;
         // SAFETY: the number is an i64 in device memory; all its bytes are set to those of -1.
@@ -142,7 +137,7 @@ impl Call<'_> {
         self.gpu.check(code, "cuMemsetD8Async")?;
         let records = memory.records;
         let outer = std::mem::replace(&mut memory.guard, number);
-        let mut reads = Reads::new(self, number, ws)?;
+        let mut reads = Reads::new(number, &mut ws.frame);
         let mut decided = std::mem::take(&mut ws.frame.decided);
         let before = decided.len();
         let starts = self.decide_runs(p, ws, &mut Needs::default(), &mut decided);
@@ -185,7 +180,18 @@ impl Call<'_> {
             self.queue_now(copies, memory, pins, ws)?;
         }
         memory.records = records + sites(stops) + sites(body) + sites(copies);
-        reads.end(self, ws)
+        reads.end(&mut ws.frame)
+    }
+
+    /// Makes the words and events for the reads of all iterations that may be under way at once, `count` of them.
+    pub(super) fn make_reads(&self, count: usize, frame: &mut Frame) -> Result<()> {
+        for _ in 0..count {
+            // if the call fails, it gives the words back when nothing can write them any more
+            let word = self.gpu.words.take(self.gpu)?;
+            let event = Event::new(self.gpu).inspect_err(|_| self.gpu.words.give(word))?;
+            frame.reads.push((word, Rc::new(event)));
+        }
+        Ok(())
     }
 }
 
@@ -209,7 +215,7 @@ pub(super) fn sites(steps: &[Step]) -> u64 {
 struct Reads {
     number: CUdeviceptr,
     /// The words to which numbers are copied in turn, and what says that they were.
-    all: Vec<(Word, Event)>,
+    all: Vec<(Word, Rc<Event>)>,
     /// How many reads were queued, and how many of them are known.
     queued: usize,
     known: usize,
@@ -219,15 +225,12 @@ struct Reads {
 }
 
 impl Reads {
-    fn new(call: &Call, number: CUdeviceptr, ws: &mut Workspace) -> Result<Reads> {
-        let mut all = Vec::with_capacity(READS);
-        for _ in 0..READS {
-            let word = call.gpu.words.take(call.gpu)?;
-            // if the call fails, it gives the words back when nothing can write them any more
-            ws.frame.numbers.push(word);
-            all.push((word, Event::new(call.gpu)?));
-        }
-        Ok(Reads { number, all, queued: 0, known: 0, checks: 0, share: 1 })
+    /// Takes the words and events of an iteration from those that the call has.
+    fn new(number: CUdeviceptr, frame: &mut Frame) -> Reads {
+        let first = frame.busy_reads;
+        frame.busy_reads += READS;
+        let all = frame.reads[first..frame.busy_reads].to_vec();
+        Reads { number, all, queued: 0, known: 0, checks: 0, share: 1 }
     }
 
     /// Reads the number of the check that was queued, or leaves it for the next read. Then waits until few enough
@@ -296,16 +299,12 @@ impl Reads {
         Ok(Some(read().cast_signed()))
     }
 
-    /// Waits for all reads, and gives the words back.
-    fn end(mut self, call: &Call, ws: &mut Workspace) -> Result<()> {
+    /// Waits for all reads, and leaves the words and events to the next iteration.
+    fn end(mut self, frame: &mut Frame) -> Result<()> {
         while self.known < self.queued {
             self.next(true)?;
         }
-        for _ in 0..READS {
-            if let Some(word) = ws.frame.numbers.pop() {
-                call.gpu.words.give(word);
-            }
-        }
+        frame.busy_reads -= READS;
         Ok(())
     }
 }

@@ -39,6 +39,8 @@ pub const LAST: i32 = 8;
 pub const TURNED: i32 = 9;
 pub const SCALED_AGAIN: i32 = 10;
 pub const DOUBLED_UNTIL: i32 = 11;
+/// The same iteration behind another launch, which writes a third result.
+pub const DOUBLED_BEHIND: i32 = 12;
 
 const TILE: i64 = 2048;
 

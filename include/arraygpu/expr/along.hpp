@@ -5,6 +5,7 @@
 #include <arraygpu/expr/trace.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The parts of which a function is applied to each: rows and columns of a matrix, or of each plane; planes.
@@ -73,6 +74,7 @@ template <lines Which, class T, int Rank> auto spread_along(const expr<T, rank_o
 }
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_ALONG_HPP

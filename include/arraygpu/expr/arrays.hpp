@@ -5,6 +5,7 @@
 #include <arraygpu/expr/functions.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 template <class A> using if_array = std::enable_if_t<is_operand<A> && (rank_of<A>() > 0), int>;
@@ -231,7 +232,7 @@ template <class T = std::int64_t, class N> expr<T, 1> iota(const N &n, const cha
 /// n times the value, which is a number or a scalar expression.
 template <class V, class N, std::enable_if_t<!detail::is_compound<V>, int> = 0> auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     static_assert(detail::rank_of<V>() == 0, "repeat a scalar; spread_rows and spread_cols repeat a vector");
-    using T = typename std::conditional_t<detail::is_operand<V>, detail::elements<void, V>, std::common_type<V>>::type;
+    using T = typename std::conditional_t<detail::is_operand<V>, detail::elements<void, V>, detail::host_type<V>>::type;
     detail::node_ptr made = detail::make_node(detail::op::fill, detail::type_of<T>::value, 1, detail::index_node(n), detail::node_of<T>(value),
                                               detail::place{file, line});
     return expr<T, 1>(detail::with_extents(std::move(made), detail::known_length(n)));
@@ -332,6 +333,7 @@ template <class A, detail::if_array<A> = 0> auto materialize(const A &a) {
         detail::make_node(detail::op::materialize, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_ARRAYS_HPP

@@ -5,7 +5,11 @@
 #include <arraygpu/expr/run.hpp>
 #include <arraygpu/expr/stage.hpp>
 
+#include <array>
+#include <memory>
+
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 template <class T, class U, int Rank, int Want> constexpr void assignable() {
@@ -152,6 +156,105 @@ void assign_pairs(const agpu_call *call, const Tuple &all, std::index_sequence<I
              destination_of<std::remove_reference_t<std::tuple_element_t<2 * J, Tuple>>>(std::get<2 * J>(all), std::get<J>(from))...);
 }
 
+/// A std::vector, whose length is known when the program runs.
+template <class X> inline constexpr bool is_std_vector = false;
+template <class X, class A> inline constexpr bool is_std_vector<std::vector<X, A>> = true;
+/// Several expressions.
+template <class X> inline constexpr bool is_several = is_tuple<X>::value || is_std_vector<X>;
+/// Whether there is a std::vector among the parts.
+template <class X> struct has_list : std::bool_constant<is_std_vector<X>> {};
+template <class... X> struct has_list<std::tuple<X...>> : std::bool_constant<(has_list<std::decay_t<X>>::value || ...)> {};
+template <class A, class B> struct has_list<std::pair<A, B>> : has_list<std::tuple<A, B>> {};
+template <class X, std::size_t N> struct has_list<std::array<X, N>> : has_list<X> {};
+
+/// A result of a run whose results are counted when the program runs.
+struct listed_result {
+    listed_result() = default;
+    listed_result(const listed_result &) = delete;
+    listed_result &operator=(const listed_result &) = delete;
+    virtual ~listed_result() = default;
+    virtual void add(std::vector<output> &to) = 0;
+    virtual agpu_buffer *beside() const = 0;
+    virtual void finish() = 0;
+};
+template <class T, int Rank, class Out> class listed final : public listed_result {
+public:
+    listed(Out &out, const expr<T, Rank> &e) : from_(e), to_(out, from_) {}
+    void add(std::vector<output> &to) override {
+        output here[output_count<T>()], *end = here;
+        add_outputs(end, from_, to_);
+        to.insert(to.end(), here, end);
+    }
+    agpu_buffer *beside() const override { return to_.beside(); }
+    void finish() override { to_.finish(); }
+
+private:
+    expr<T, Rank> from_;
+    destination_of<Out> to_;
+};
+using result_list = std::vector<std::unique_ptr<listed_result>>;
+/// A result before the run: an array without a buffer, because one of the default context would open that, which may have no device.
+template <class R> struct unmade {
+    static R of() {
+        if constexpr (is_number<R> || compound<R>::is)
+            return R();
+        else
+            return R::adopt(nullptr);
+    }
+};
+template <class T> struct unmade<gpu_scalar<T>> {
+    static gpu_scalar<T> of() { return gpu_scalar<T>(); }
+};
+template <class... R> struct unmade<std::tuple<R...>> {
+    static std::tuple<R...> of() { return {unmade<R>::of()...}; }
+};
+template <class R, std::size_t N> struct unmade<std::array<R, N>> {
+    static std::array<R, N> of() { return each(std::make_index_sequence<N>()); }
+    template <std::size_t... I> static std::array<R, N> each(std::index_sequence<I...>) { return {{(static_cast<void>(I), unmade<R>::of())...}}; }
+};
+template <class R> struct unmade<std::vector<R>> {
+    static std::vector<R> of() { return {}; }
+};
+template <class Out, class T, int Rank> void list_one(result_list &all, Out &out, const expr<T, Rank> &e) {
+    all.push_back(std::make_unique<listed<T, Rank, Out>>(out, e));
+}
+template <class Out, class E> void list_results(result_list &all, Out &out, const E &e);
+template <class Out, class E, std::size_t... I> void list_parts(result_list &all, Out &out, const E &e, std::index_sequence<I...>) {
+    (list_results(all, std::get<I>(out), std::get<I>(e)), ...);
+}
+/// Adds what is written to `out`, part by part. A std::vector without elements gets as many as there are expressions.
+template <class Out, class E> void list_results(result_list &all, Out &out, const E &e) {
+    if constexpr (is_std_vector<E>) {
+        static_assert(is_std_vector<Out>, "the results of a std::vector of expressions are a std::vector");
+        if constexpr (is_std_vector<Out>) {
+            if (!out.empty() && out.size() != e.size())
+                throw error(AGPU_ERROR_SHAPE, "a std::vector of " + std::to_string(out.size()) + " results of " + std::to_string(e.size()) + " expressions");
+            while (out.size() < e.size()) out.push_back(unmade<typename Out::value_type>::of());
+            for (std::size_t i = 0; i < e.size(); ++i) list_results(all, out[i], e[i]);
+        }
+    } else if constexpr (is_tuple<E>::value) {
+        static_assert(is_tuple<Out>::value, "the results of a tuple of expressions are a tuple");
+        if constexpr (is_tuple<Out>::value) {
+            constexpr std::size_t count = std::tuple_size_v<E>;
+            static_assert(std::tuple_size_v<Out> == count, "as many results as expressions");
+            if constexpr (std::tuple_size_v<Out> == count) list_parts(all, out, e, std::make_index_sequence<count>());
+        }
+    } else {
+        list_one(all, out, as_expr(e));
+    }
+}
+inline void run_list(const agpu_call *call, const result_list &all) {
+    std::vector<output> outputs;
+    agpu_buffer *beside = nullptr;
+    for (const auto &one : all) {
+        one->add(outputs);
+        if (!beside) beside = one->beside();
+    }
+    if (outputs.empty()) return;
+    run(outputs.data(), outputs.size(), call, beside);
+    for (const auto &one : all) one->finish();
+}
+
 /// References to the leaves of a tuple, which may contain tuples.
 template <class X> auto leaves(X &x) {
     if constexpr (is_tuple<std::remove_const_t<X>>::value)
@@ -164,10 +267,17 @@ template <class X> auto leaves(X &x) {
 template <class... Out> class results {
 public:
     explicit results(Out &...out) : out_(out...) {}
-    template <class... E> void operator=(const std::tuple<E...> &e) const {
-        const auto all = detail::leaves(e);
-        static_assert(std::tuple_size_v<decltype(all)> == sizeof...(Out), "as many results as expressions");
-        if constexpr (std::tuple_size_v<decltype(all)> == sizeof...(Out)) set(nullptr, all, std::index_sequence_for<Out...>());
+    template <class E, std::enable_if_t<is_several<E>, int> = 0> void operator=(const E &e) const {
+        if constexpr (is_std_vector<E>) {
+            set_list(e);
+        } else {
+            const auto all = detail::leaves(e);
+            constexpr bool fits = std::tuple_size_v<decltype(all)> == sizeof...(Out);
+            static_assert(fits, "as many results as expressions");
+            if constexpr (!fits) return;
+            else if constexpr (has_list<E>::value) set_parts(all);
+            else set(nullptr, all, std::index_sequence_for<Out...>());
+        }
     }
     template <class Tuple, std::size_t... I> void set(const agpu_call *call, const Tuple &e, std::index_sequence<I...>) const {
         const auto from = std::make_tuple(as_expr(std::get<I>(e))...);
@@ -175,6 +285,25 @@ public:
     }
 
 private:
+    template <class E> void set_parts(const E &e) const {
+        result_list all;
+        list_parts(all, out_, e, std::index_sequence_for<Out...>());
+        run_list(nullptr, all);
+    }
+    /// A list goes to a list, or has an expression for each result.
+    template <class E> void set_list(const E &list) const {
+        if constexpr (sizeof...(Out) == 1 && (is_std_vector<Out> && ...)) {
+            set_parts(std::tuple<const E &>(list));
+        } else {
+            if (list.size() != sizeof...(Out))
+                throw error(AGPU_ERROR_SHAPE, std::to_string(sizeof...(Out)) + " results of " + std::to_string(list.size()) + " expressions");
+            result_list all;
+            std::size_t next = 0;
+            std::apply([&](Out &...out) { (list_results(all, out, list[next++]), ...); }, out_);
+            run_list(nullptr, all);
+        }
+    }
+
     std::tuple<Out &...> out_;
 };
 
@@ -191,18 +320,10 @@ template <class T> struct evaluated<T, 2> {
 template <class T> struct evaluated<T, 3> {
     using type = gpu_tensor3<T>;
 };
-/// A result before the run: an array without a buffer, because one of the default context would open that, which may have no device.
-template <class R> R unmade(const R *) {
-    if constexpr (is_number<R> || compound<R>::is)
-        return R();
-    else
-        return R::adopt(nullptr);
-}
-template <class... R> std::tuple<R...> unmade(const std::tuple<R...> *) { return {unmade(static_cast<const R *>(nullptr))...}; }
 
 template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const expr<T, Rank> &e, const agpu_call *call) {
     if constexpr (compound<T>::is) {
-        auto made = unmade(static_cast<const typename evaluated<T, Rank>::type *>(nullptr));
+        auto made = unmade<typename evaluated<T, Rank>::type>::of();
         run_results(call, std::tie(e), destination_of<decltype(made)>(made, e));
         return made;
     } else if constexpr (Rank == 0) {
@@ -230,10 +351,24 @@ template <class... E> struct evaluated_as<std::tuple<E...>> {
     using type = std::tuple<typename evaluated_as<std::decay_t<E>>::type...>;
 };
 template <class A, class B> struct evaluated_as<std::pair<A, B>> : evaluated_as<std::tuple<A, B>> {};
-template <class Tuple> typename evaluated_as<Tuple>::type evaluate_all(const Tuple &e, const agpu_call *call) {
-    auto made = unmade(static_cast<const typename evaluated_as<Tuple>::type *>(nullptr));
-    const auto all = leaves(e);
-    std::apply([&](auto &...to) { results(to...).set(call, all, std::index_sequence_for<decltype(to)...>()); }, leaves(made));
+template <class E, std::size_t N> struct evaluated_as<std::array<E, N>> {
+    using type = std::array<typename evaluated_as<E>::type, N>;
+};
+template <class E> struct evaluated_as<std::vector<E>> {
+    using one = typename evaluated_as<E>::type;
+    static_assert(!std::is_same_v<one, bool>, "a std::vector of truth values has no references to its elements: write cast<int>(e)");
+    using type = std::vector<one>;
+};
+template <class E> typename evaluated_as<E>::type evaluate_all(const E &e, const agpu_call *call) {
+    auto made = unmade<typename evaluated_as<E>::type>::of();
+    if constexpr (has_list<E>::value) {
+        result_list all;
+        list_results(all, made, e);
+        run_list(call, all);
+    } else {
+        const auto all = leaves(e);
+        std::apply([&](auto &...to) { results(to...).set(call, all, std::index_sequence_for<decltype(to)...>()); }, leaves(made));
+    }
     return made;
 }
 
@@ -242,9 +377,11 @@ template <class Tuple> typename evaluated_as<Tuple>::type evaluate_all(const Tup
 /// Computes an expression now: a gpu_vector, a gpu_matrix, a gpu_tensor3, or a number on the host.
 template <class T, int Rank> auto eval(const expr<T, Rank> &e) { return detail::evaluate(e, nullptr); }
 template <class T, int Rank> auto eval(const call_options &options, const expr<T, Rank> &e) { return detail::evaluate(e, options.c_call()); }
-/// Computes all expressions of a tuple in one run: a std::tuple of their values.
-template <class... E> auto eval(const std::tuple<E...> &e) { return detail::evaluate_all(e, nullptr); }
-template <class... E> auto eval(const call_options &options, const std::tuple<E...> &e) { return detail::evaluate_all(e, options.c_call()); }
+/// Computes all expressions of a std::tuple, std::pair, std::array or std::vector in one run: a std::tuple, std::array or std::vector of their values.
+template <class E, std::enable_if_t<detail::is_several<E>, int> = 0> auto eval(const E &e) { return detail::evaluate_all(e, nullptr); }
+template <class E, std::enable_if_t<detail::is_several<E>, int> = 0> auto eval(const call_options &options, const E &e) {
+    return detail::evaluate_all(e, options.c_call());
+}
 
 /// out1, e1, out2, e2 ..: several results of one run. Each out is a gpu_vector, gpu_matrix, gpu_tensor3, gpu_scalar, a view, or a number on the host.
 template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const call_options>, int> = 0> void assign(Out &&out, Rest &&...rest) {
@@ -252,7 +389,7 @@ template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const 
     using pairs = std::make_index_sequence<(1 + sizeof...(Rest)) / 2>;
     detail::assign_pairs(nullptr, std::forward_as_tuple(out, rest...), pairs(), pairs());
 }
-/// `tie(c, p) = std::make_tuple(e1, e2)` computes several results in one run.
+/// `tie(c, p) = std::make_tuple(e1, e2)` computes several results in one run; so do a std::pair, std::array or std::vector of expressions.
 template <class... Out> detail::results<Out...> tie(Out &...out) { return detail::results<Out...>(out...); }
 
 template <class T> template <class E, class> gpu_vector<T>::gpu_vector(const E &e) : gpu_vector(detail::evaluate(e, nullptr)) {}
@@ -326,6 +463,7 @@ template <class A, class B, detail::if_writable<A, B> = 0> A &&operator^=(A &&a,
 template <class A, class B, detail::if_writable<A, B> = 0> A &&operator<<=(A &&a, const B &b) { return a = (a << b), static_cast<A &&>(a); }
 template <class A, class B, detail::if_writable<A, B> = 0> A &&operator>>=(A &&a, const B &b) { return a = (a >> b), static_cast<A &&>(a); }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_ASSIGN_HPP

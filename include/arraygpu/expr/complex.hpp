@@ -5,6 +5,7 @@
 #include <arraygpu/expr/compound.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 template <class T> struct compound<std::complex<T>, false> {
@@ -157,6 +158,7 @@ auto matmul(const A &x, const B &y, const char *file = __builtin_FILE(), int lin
     });
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_COMPLEX_HPP

@@ -6,6 +6,7 @@
 #include <arraygpu/expr/tuples.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A composite with these operands, behind which stand the variables and results of its operator of so many components. Its values are components.
@@ -232,6 +233,7 @@ auto segmented_exclusive_scan(const A &a, const O &offsets, const I &init, const
     return arraygpu::segmented_exclusive_scan(a, offsets, init, detail::plus(), file, line);
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_COMPOSITES_HPP

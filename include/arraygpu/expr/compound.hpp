@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 template <class... M> std::tuple<typename field_type<M>::type...> types_behind(std::tuple<M &...>);
@@ -246,7 +247,8 @@ template <class S, class First, class... X> auto make_record(const First &first,
 template <class A, detail::if_compound_array<A> = 0> auto operator+(const A &a) {
     return detail::of_parts(a, [](const auto &x) { return x; });
 }
-template <class C, class A, class B, detail::if_compound<A, B> = 0> auto select(const C &condition, const A &x, const B &y) {
+template <class C, class A, class B, std::enable_if_t<detail::is_compound<A> && detail::is_compound<B> && (detail::is_operand<C> || !detail::compound<A>::is || !detail::compound<B>::is), int> = 0>
+auto select(const C &condition, const A &x, const B &y) {
     static_assert(std::is_same_v<detail::compound_element<A>, detail::compound_element<B>>,
                   "the element types differ: nothing converts by itself, so write cast<T>(z) around one of them");
     using E = detail::compound_element<B>;
@@ -260,6 +262,14 @@ template <class C, class A, class B, detail::if_compound<A, B> = 0> auto select(
         using T = typename std::decay_t<decltype(value)>::value_type;
         return arraygpu::select(condition, value, expr<T, rank>(*next++));
     });
+}
+
+/// select() for structs and complex numbers of the host.
+template <class A, std::enable_if_t<detail::compound<A>::is, int> = 0> A select(bool condition, const A &x, const A &y) { return condition ? x : y; }
+/// The same as select(condition, a, b).
+template <class C, class A, class B, std::enable_if_t<detail::is_operand<C> || detail::is_host<C>, int> = 0>
+auto where(const C &condition, const A &a, const B &b) {
+    return arraygpu::select(condition, a, b);
 }
 
 /// The number of elements, known on the host.
@@ -361,6 +371,7 @@ template <class A, detail::if_compound_array<A> = 0> auto materialize(const A &a
     return detail::of_parts(a, [](const auto &part) { return arraygpu::materialize(part); });
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_COMPOUND_HPP

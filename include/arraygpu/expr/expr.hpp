@@ -9,6 +9,7 @@
 #include <arraygpu/vector.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 template <class T> class staged;
 
@@ -71,6 +72,9 @@ template <class T> struct staged_type<staged<T>> {
     using type = T;
 };
 template <class X> inline constexpr bool is_host = is_number<X> || staged_type<X>::is;
+/// The type of the number of numbers of the host, plain or staged; of several the one that C++ gives them.
+template <class... X> struct host_type : std::common_type<typename host_type<X>::type...> {};
+template <class X> struct host_type<X> : std::conditional_t<staged_type<X>::is, staged_type<X>, std::common_type<X>> {};
 template <class T> inline constexpr bool is_real = std::is_floating_point_v<T> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
 /// Enables an operator if one operand is an expression, array or view of arraygpu, and the others may be combined with it.
@@ -152,6 +156,9 @@ public:
     template <class X, int R = Rank, std::enable_if_t<detail::is_host<X> && R == 0, int> = 0> expr(const X &x) : node_(detail::node_of<T>(x)) {}
     /// Zero.
     template <int R = Rank, std::enable_if_t<R == 0, int> = 0> expr() : node_(detail::make_number<T>(detail::op::constant, T{})) {}
+    /// To move is to copy, so that no expression is without a value.
+    expr(const expr &) = default;
+    expr &operator=(const expr &) = default;
 
     /// Computes a scalar and brings it to the host: one run, which waits. Throws if the scalar depends on a traced value.
     template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, T> && !std::is_same_v<U, bool>, int> = 0> operator U() const {
@@ -198,6 +205,7 @@ expr<typename detail::operand<X>::type, detail::operand<X>::rank> named(const ch
     return expr<typename detail::operand<X>::type, detail::operand<X>::rank>(detail::operand<X>::node(x, name));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_EXPR_HPP

@@ -8,6 +8,7 @@
 #include <limits>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// What every element comes before, or is equal to: the infinities, and the ends of the integers.
@@ -142,6 +143,7 @@ template <class A, detail::if_volume<A> = 0> auto mean_planes(const A &a, const 
     return detail::means_along<detail::lines::planes>(a, {file, line});
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_EXTREMES_HPP

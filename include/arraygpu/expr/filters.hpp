@@ -7,6 +7,7 @@
 #include <arraygpu/expr/loops.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// Vectors of the elements E: of a scalar a vector, of a tuple a tuple of them.
@@ -203,6 +204,7 @@ template <class A, detail::if_array<A> = 0> auto run_lengths(const A &a, const c
     return std::make_tuple(runs, filtered<expr<std::int64_t>>(std::move(lengths), runs.order(), runs.count(), {file, line}));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_FILTERS_HPP

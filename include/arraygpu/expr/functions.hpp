@@ -7,6 +7,7 @@
 #include <tuple>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A function of floating-point numbers.
@@ -75,7 +76,9 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, 
     return detail::elementwise<detail::op::max, detail::element_type<A, B>>(a, b);
 }
 template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) {
-    return arraygpu::min(arraygpu::max(a, low), high);
+    using T = detail::element_type<A, L, H>;
+    // with a number of the host it is an expression all the same
+    return arraygpu::min(arraygpu::max(expr<T, detail::rank_of<A>()>(detail::node_of<T>(a)), low), high);
 }
 /// a * b + c, rounded once.
 template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto mul_add(const A &a, const B &b, const C &c) {
@@ -94,17 +97,15 @@ auto select(const C &condition, const A &a, const B &b) {
     static_assert(detail::ranks_fit<C, A, B>(), "a vector beside a matrix, or a matrix beside an array of three dimensions: repeat it with spread_rows, spread_cols or spread_planes");
     constexpr int rank = detail::joined_rank<C, A, B>();
     // of two numbers that of C++
-    using T = typename std::conditional_t<detail::is_operand<A> || detail::is_operand<B>, detail::elements<void, A, B>, std::common_type<A, B>>::type;
+    using T = typename std::conditional_t<detail::is_operand<A> || detail::is_operand<B>, detail::elements<void, A, B>, detail::host_type<A, B>>::type;
     return expr<T, rank>(detail::make_node(detail::op::select, detail::type_of<T>::value, rank, detail::node_of<bool>(condition),
                                            detail::node_of<T>(a), detail::node_of<T>(b)));
 }
-template <class C, class A, class B, std::enable_if_t<detail::is_operand<C>, int> = 0> auto where(const C &condition, const A &a, const B &b) {
-    return arraygpu::select(condition, a, b);
-}
-/// where() for numbers of the host, so that a function works with these and with expressions.
-template <class A, class B, std::enable_if_t<detail::is_number<A> && detail::is_number<B>, int> = 0>
-std::common_type_t<A, B> select(bool condition, A a, B b) {
-    return condition ? a : b;
+/// select() for numbers of the host, so that a function works with these and with expressions.
+template <class A, class B, std::enable_if_t<detail::is_host<A> && detail::is_host<B>, int> = 0> auto select(bool condition, A a, B b) {
+    using T = typename detail::host_type<A, B>::type;
+    using R = std::conditional_t<detail::is_number<A> && detail::is_number<B>, T, staged<T>>;
+    return condition ? R(T(a)) : R(T(b));
 }
 template <class C, class A, class B, std::enable_if_t<detail::is_host<C> && (detail::is_operand<A> || detail::is_operand<B>), int> = 0>
 auto select(const C &condition, const A &a, const B &b) {
@@ -170,6 +171,7 @@ template <class A, detail::if_operands<A> = 0> auto tensor_cores(const A &a) {
         detail::make_node(detail::op::tensor_cores, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_FUNCTIONS_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/expr/extremes.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// Enables what takes a vector, also of structs and complex numbers.
@@ -48,6 +49,7 @@ template <class A, detail::if_array<A> = 0> auto sum_in_order(const A &a, const 
     return detail::as<T>(arraygpu::fold(detail::as<Wide>(a), detail::constant<Wide>(Wide(0)), detail::plus(), file, line));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_GATHERS_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/expr/loops.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// What a step gets for a state: an expression, or a tuple, std::array or std::vector of them.
@@ -334,6 +335,7 @@ auto iterate_while(const N &limit, const S &init, C condition, F step, const cha
                                             std::move(step));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_ITERATE_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/expr/filters.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 template <class X> struct is_filtered : std::false_type {};
@@ -137,6 +138,7 @@ auto reduce_by_key(const K &keys, const A &a, const I &init, const char *file = 
     return arraygpu::reduce_by_key(keys, a, init, detail::plus(), file, line);
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_KEPT_HPP

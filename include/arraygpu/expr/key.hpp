@@ -6,11 +6,11 @@
 #include <arraygpu/expr/numbering.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
-/// A hash of the headers of this folder, which tests/header.rs keeps (BLESS=1). Keys begin with it, because two libraries of one process may have
-/// been compiled with different headers, in which the same bytes are other programs.
-inline constexpr std::uint32_t headers = 0x76547a25;
+/// Keys begin with it, because two libraries of one process may have been compiled with different headers, in which the same bytes are other programs.
+inline constexpr std::uint32_t headers = AGPU_HEADERS(0x);
 
 /// A parameter of a program: arrays first, then scalars, each in the order of their appearance. So it is the same program whether a function was
 /// given a scalar before or behind its arrays.
@@ -334,6 +334,7 @@ private:
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_KEY_HPP

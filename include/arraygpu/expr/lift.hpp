@@ -6,6 +6,7 @@
 #include <arraygpu/expr/numbering.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A node of the program that is built; if it is lifted, an array that is not built yet, by its number among those.
@@ -126,6 +127,7 @@ private:
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_LIFT_HPP

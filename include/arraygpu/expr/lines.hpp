@@ -5,6 +5,7 @@
 #include <arraygpu/expr/extremes.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The array of f of each part of an array, which may be of structs or complex numbers.
@@ -91,6 +92,7 @@ template <class A, detail::if_complex_planar<A> = 0> auto sum_cols(const A &a, c
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_cols(part, file, line); });
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_LINES_HPP

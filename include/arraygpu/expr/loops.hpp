@@ -6,6 +6,7 @@
 #include <arraygpu/expr/tuples.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// The number of steps after which loop_while ends in any case: 2^24.
 inline constexpr std::int64_t loop_limit = std::int64_t(1) << 24;
@@ -124,6 +125,7 @@ loop(const N &n, const I &init, F &&f, const char *file = __builtin_FILE(), int 
     return detail::counted(n, init, f, {file, line});
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_LOOPS_HPP

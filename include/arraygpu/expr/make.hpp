@@ -5,6 +5,7 @@
 #include <arraygpu/expr/node.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A read at a variable in a function that is traced, of an array that does not depend on the function.
@@ -185,6 +186,7 @@ inline extents_in with(const extents_in &all, int axis, std::int64_t n) {
 }
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_MAKE_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/expr/along.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 template <class A> using wide_elements = wide_type<element_type<A>>;
@@ -158,6 +159,7 @@ template <class A, detail::if_volume<A> = 0> auto normalise_planes(const A &a, c
     return detail::normalise_along<detail::lines::planes>(a, {file, line});
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_MOMENTS_HPP

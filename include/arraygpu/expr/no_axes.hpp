@@ -5,6 +5,7 @@
 #include <arraygpu/expr/arrays.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 // The number 0 would be taken for the place of the call, and the word be that of the whole array.
 #define ARRAYGPU_NO_AXIS(word, why)                                                                                                  \
@@ -29,6 +30,7 @@ ARRAYGPU_NO_AXIS(sort_descending, ": it orders vectors")
 #undef ARRAYGPU_HAS_LINES
 #undef ARRAYGPU_NO_AXIS
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_NO_AXES_HPP

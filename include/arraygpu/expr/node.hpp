@@ -9,6 +9,7 @@
 #include <new>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// One operation, or a leaf. It never changes after it was made, so threads may share it; only the count of its uses does.
@@ -140,6 +141,7 @@ struct place {
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_NODE_HPP

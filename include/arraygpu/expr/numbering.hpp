@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// Numbers of pointers or of views: open addressing, emptied by forgetting its generation.
@@ -57,6 +58,7 @@ private:
 inline std::uint64_t mixed(std::uint64_t x) noexcept { return (x ^ x >> 29) * 0x9e3779b97f4a7c15u; }
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_NUMBERING_HPP

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The operation of a node. Keys of programs consist of these numbers; no key outlives the process.
@@ -97,6 +98,7 @@ inline const char *operation_name(op code) noexcept {
 constexpr bool is_scalar_operation(op code) noexcept { return code <= op::select; }
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_OPERATION_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/expr/expr.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// An element-wise operation of operands of one type.
@@ -98,6 +99,7 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto operator&&(const
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator||(const A &a, const B &b) { return detail::logical<detail::op::or_>(a, b); }
 template <class A, detail::if_operands<A> = 0> auto operator!(const A &a) { return detail::logical<detail::op::not_>(a); }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_OPERATORS_HPP

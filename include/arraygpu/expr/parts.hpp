@@ -8,6 +8,7 @@
 #include <tuple>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The value `which` of a node with several; it counts on.
@@ -138,6 +139,7 @@ private:
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_PARTS_HPP

@@ -7,6 +7,7 @@
 #include <utility>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A compiled program.
@@ -27,6 +28,7 @@ private:
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_PROGRAM_HPP

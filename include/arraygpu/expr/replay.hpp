@@ -7,6 +7,7 @@
 #include <arraygpu/expr/program.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// Builds core IR from bytes, as a stack machine: each node is pushed, and its user pops it.
@@ -404,6 +405,7 @@ private:
 };
 
 } // namespace detail
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_REPLAY_HPP

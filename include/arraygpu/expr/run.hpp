@@ -5,7 +5,10 @@
 #include <arraygpu/expr/compound.hpp>
 #include <arraygpu/expr/replay.hpp>
 
+#include <memory>
+
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A result of a run: its expression, and its destination.
@@ -58,15 +61,39 @@ inline program compiled(encoder &into, const output *outputs, std::size_t count)
     return replay(into).compile();
 }
 
-inline encoder &this_threads_encoder() {
-    static thread_local encoder kept;
-    return kept;
-}
+/// The encoder that a thread's runs use one after another. The host's function that runs tasks may start a run while an outer one waits in it, whose
+/// arguments are read to its end: such a run gets an encoder of its own.
+class lent_encoder {
+public:
+    lent_encoder() : kept_(this_threads()) {
+        if (kept_.is_lent) own_ = std::make_unique<encoder>();
+        kept_.is_lent = true;
+    }
+    lent_encoder(const lent_encoder &) = delete;
+    lent_encoder &operator=(const lent_encoder &) = delete;
+    ~lent_encoder() {
+        if (!own_) kept_.is_lent = false;
+    }
+    encoder &get() noexcept { return own_ ? *own_ : kept_.one; }
+
+private:
+    struct kept {
+        encoder one;
+        bool is_lent = false;
+    };
+    static kept &this_threads() {
+        static thread_local kept all;
+        return all;
+    }
+    kept &kept_;
+    std::unique_ptr<encoder> own_;
+};
 
 /// Computes all outputs in one run. For a structure that was run before, the only cost is to encode its bytes. New arrays are made in the context
 /// of the arrays that are read or of the call; without these, in that of the buffer `beside`.
 inline void run(const output *outputs, std::size_t count, const agpu_call *call, agpu_buffer *beside = nullptr) {
-    encoder &key = this_threads_encoder();
+    lent_encoder lent;
+    encoder &key = lent.get();
     encode(key, outputs, count);
     std::vector<agpu_arg> &list = key.arguments();
     agpu_call there{sizeof(agpu_call), nullptr, nullptr, nullptr, 0, nullptr};
@@ -130,6 +157,7 @@ template <class T, int Rank> std::string program_text(const expr<T, Rank> &e, co
 /// What the compiler made of an expression: kernels, strategies, costs (docs/explain.md).
 template <class T, int Rank> std::string explain(const expr<T, Rank> &e) { return arraygpu::program_text(e, "explain"); }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_RUN_HPP

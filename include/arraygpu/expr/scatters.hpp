@@ -5,6 +5,7 @@
 #include <arraygpu/expr/composites.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// Where elements go: indices of the result, and what happens to those outside of it. Plain indices leave an error record there; `ignored(i)` and
 /// `clamped(i)` are made of them.
@@ -95,6 +96,7 @@ auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &ini
     return arraygpu::scatter_reduce(a, n, to, init, detail::plus(), file, line);
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_SCATTERS_HPP

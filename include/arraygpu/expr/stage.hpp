@@ -5,6 +5,7 @@
 #include <arraygpu/expr/trace.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// A number of the host that becomes a constant of the programs that use it: they are compiled again when it changes. It converts to a number, so
 /// that C++ itself unrolls loops over staged bounds. Operators of staged and plain numbers give staged numbers; with an expression they give an
@@ -121,6 +122,7 @@ constexpr auto stage(F &&f, const X &...x) {
         return staged<R>(f(detail::unstaged(x)...));
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_STAGE_HPP

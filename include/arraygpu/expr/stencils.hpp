@@ -9,6 +9,7 @@
 #include <iterator>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// What lies beyond the edges of an array: `boundary::clamp` repeats the element at the edge (`a a | a b c | c c`),
 /// `mirror` mirrors the array there (`b a | a b c | c b`), `wrap` begins it again (`b c | a b c | a b`),
@@ -317,6 +318,7 @@ auto with_block(const A &a, std::int64_t plane, std::int64_t row, std::int64_t c
     return detail::replaced(a, part, {{plane, row, col}}, {file, line});
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_STENCILS_HPP

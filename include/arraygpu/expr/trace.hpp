@@ -6,6 +6,7 @@
 #include <arraygpu/expr/parts.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 struct plus {
@@ -18,10 +19,7 @@ template <class R> struct result {
     static_assert(!std::is_void_v<R>, "the function returns nothing: return the new value (for_each writes through its arguments)");
     static_assert(std::is_void_v<R> || (is_operand<R> || is_host<R>), "the function returns neither an expression nor a number");
     static_assert(rank_of<R>() == 0, "the function returns an array for each element");
-    using type = typename std::conditional_t<is_operand<R>, elements<void, R>, std::common_type<R>>::type;
-};
-template <class T> struct result<staged<T>> {
-    using type = T;
+    using type = typename std::conditional_t<is_operand<R>, elements<void, R>, host_type<R>>::type;
 };
 /// The result of a traced function: a scalar, or a tuple of scalars and tuples.
 template <class R, bool Several = is_compound<R>> struct results_in {
@@ -190,6 +188,7 @@ template <class X, class F, detail::if_compound<X> = 0> auto let(const X &x, F &
 }
 template <class X, class F, std::enable_if_t<detail::is_host<X>, int> = 0> auto let(const X &x, F &&f) { return f(x); }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_TRACE_HPP

@@ -8,6 +8,7 @@
 #include <array>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The type of what begins a loop or fold, as the function gets it: a scalar expression, a number, or a tuple of them.
@@ -231,6 +232,7 @@ auto with_at(const std::array<E, N> &a, const I &i, const V &value, const char *
     return detail::parts<std::array<S, N>>::with(a, [&](std::size_t k, const E &e) { return S(arraygpu::if_else(index.inside && index.is(k), changed, S(e))); });
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_TUPLES_HPP

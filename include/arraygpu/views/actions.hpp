@@ -5,6 +5,7 @@
 #include <arraygpu/views/algorithms.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A function from a container to the view whose elements the container gets.
@@ -67,6 +68,7 @@ inline constexpr auto reverse_of = [](const auto &v) { return views::reverse(v);
 inline constexpr detail::action<std::decay_t<decltype(reverse_of)>> reverse{reverse_of};
 
 } // namespace actions
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEWS_ACTIONS_HPP

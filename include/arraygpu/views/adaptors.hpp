@@ -5,6 +5,7 @@
 #include <arraygpu/views/range.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The right operand of `|`: a function of the left one.
@@ -199,6 +200,7 @@ inline constexpr detail::adaptor<functions::reverse> reverse{};
 inline constexpr detail::adaptor<functions::enumerate> enumerate{};
 
 } // namespace views
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEWS_ADAPTORS_HPP

@@ -5,6 +5,7 @@
 #include <arraygpu/views/adaptors.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// The assignments that a function makes through its arguments.
@@ -156,8 +157,8 @@ template <class P> auto reducible(const range<P> &r) {
 
 } // namespace detail
 
-/// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements; if f returns a tuple, `out` is
-/// views::zip of one such output per part.
+/// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements. If f returns a tuple, `out` is
+/// views::zip of an output for each part, which has as many elements already: in a zip vectors are views, which keep their sizes.
 template <class In, class Out, class F> void transform(In &&in, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto made = views::transform(static_cast<In &&>(in), f, file, line);
     detail::compute(made, out);
@@ -241,6 +242,7 @@ auto fold(const I &init, F f, const char *file = __builtin_FILE(), int line = __
     return detail::adaptor{[=](auto &&x) { return arraygpu::fold(detail::reducible(detail::as_range(x)), init, f, file, line); }};
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEWS_ALGORITHMS_HPP

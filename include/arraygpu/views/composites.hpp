@@ -6,6 +6,7 @@
 #include <arraygpu/views/actions.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
 /// A vector as a view; a tuple of vectors as a view of tuples.
@@ -91,6 +92,7 @@ inline constexpr detail::action<views::functions::sort_descending> sort_descendi
 inline constexpr detail::action<views::functions::unique> unique{};
 
 } // namespace actions
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEWS_COMPOSITES_HPP

@@ -7,6 +7,7 @@
 #include <tuple>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 template <class T> class element_ref;
 template <class Part> class window_of;
@@ -179,7 +180,8 @@ template <class E, class... P> struct compound_part {
         return joined<1>([size, at](const auto &p) { return p.array(size, at); });
     }
 };
-/// Neighbours: element i is the elements offset + i * step + j for j = 0 .. width - 1.
+template <class Part> struct picked_windows;
+/// Neighbours: element i is the elements offset + i * step + j for j = 0 .. width - 1. The step is below 0 where the last one comes first.
 template <class Part> struct window_part {
     static constexpr bool has_array = true, endless = false;
     using element = window_of<Part>;
@@ -190,7 +192,26 @@ template <class Part> struct window_part {
     window_part sliced(std::int64_t start, std::int64_t, std::int64_t stride, place) const {
         return {part, width, offset + start * step, step * stride};
     }
+    window_part reversed(std::int64_t size, place) const { return {part, width, offset + (size - 1) * step, -step}; }
+    template <class I> picked_windows<Part> gathered(const expr<I, 1> &indices, place) const;
+    element at_index(const expr<std::int64_t> &i, place) const { return element(*this, i); }
 };
+/// The windows of these numbers.
+template <class Part> struct picked_windows {
+    static constexpr bool has_array = true, endless = false;
+    using element = window_of<Part>;
+    window_part<Part> windows;
+    array_part<std::int64_t, false> which;
+
+    element read(traversal &over) const { return element(windows, which.read(over)); }
+    picked_windows sliced(std::int64_t start, std::int64_t stop, std::int64_t stride, place at) const { return {windows, which.sliced(start, stop, stride, at)}; }
+    picked_windows reversed(std::int64_t size, place at) const { return {windows, which.reversed(size, at)}; }
+    template <class I> picked_windows gathered(const expr<I, 1> &indices, place at) const { return {windows, which.gathered(indices, at)}; }
+    element at_index(const expr<std::int64_t> &i, place at) const { return element(windows, which.at_index(i, at)); }
+};
+template <class Part> template <class I> picked_windows<Part> window_part<Part>::gathered(const expr<I, 1> &indices, place) const {
+    return {*this, {cast<std::int64_t>(indices), {}}};
+}
 
 /// Whether a function takes the parts of a tuple as separate arguments.
 template <class F, class E> struct takes_parts : std::false_type {};
@@ -212,50 +233,57 @@ template <class F, class E> using called = std::decay_t<decltype(detail::call(st
 /// An element of a window or chunk: neighbours.
 template <class Part> class window_of {
 public:
-    window_of(const detail::window_part<Part> &from, detail::traversal &over) : from_(&from), over_(&over) {}
+    /// The one at the position of the traversal, or of this number.
+    window_of(const detail::window_part<Part> &from, detail::traversal &over) : from_(from), over_(&over) {}
+    window_of(const detail::window_part<Part> &from, const expr<std::int64_t> &number) : from_(from), number_(number) {}
 
-    std::int64_t size() const noexcept { return from_->width; }
+    std::int64_t size() const noexcept { return from_.width; }
     /// The j-th of them; 0 <= j < size().
     typename Part::element operator[](std::int64_t j) const {
-        if (j < 0 || j >= from_->width) {
-            throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a window of " + std::to_string(from_->width) + " elements has no element " + std::to_string(j));
+        if (j < 0 || j >= from_.width) {
+            throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a window of " + std::to_string(from_.width) + " elements has no element " + std::to_string(j));
         }
+        if (!over_) return from_.part.at_index(start() + j, {});
         // of no windows there are no elements to slice
-        const std::int64_t n = over_->size(), first = n > 0 ? from_->offset + j : 0;
-        const auto shifted = from_->part.sliced(first, n > 0 ? first + (n - 1) * from_->step + 1 : 0, from_->step, {});
-        return shifted.read(*over_);
+        const std::int64_t n = over_->size();
+        if (n == 0) return from_.part.sliced(0, 0, 1, {}).read(*over_);
+        const std::int64_t first = from_.offset + j, last = first + (n - 1) * from_.step;
+        if (from_.step > 0) return from_.part.sliced(first, last + 1, from_.step, {}).read(*over_);
+        return from_.part.sliced(last, first + 1, -from_.step, {}).reversed(n, {}).read(*over_);
     }
     /// Element at a traced index; an index outside of the array reads 0 and leaves an error.
     template <class I, detail::if_operands<I> = 0> typename Part::element operator[](const I &j) const {
-        return from_->part.at_index(start() + cast<std::int64_t>(j), {});
+        return from_.part.at_index(start() + cast<std::int64_t>(j), {});
     }
     /// The sum of the elements, added from left to right.
     auto sum(const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
         constexpr std::int64_t unrolled = 64;
-        if (from_->width <= unrolled) {
+        if (from_.width <= unrolled) {
             auto all = (*this)[0];
             for (std::int64_t j = 1; j < size(); ++j) all = all + (*this)[j];
             return all;
         }
         const expr<std::int64_t, 0> begin = start();
-        const auto &part = from_->part;
+        const auto &part = from_.part;
         const detail::place at{file, line};
         const auto add = [&](const auto &all, const auto &j) { return all + part.at_index(begin + (j + 1), at); };
-        return detail::counted(from_->width - 1, part.at_index(begin, at), add, at);
+        return detail::counted(from_.width - 1, part.at_index(begin, at), add, at);
     }
 
 private:
     expr<std::int64_t, 0> start() const {
-        expr<std::int64_t, 0> at = over_->index();
-        if (from_->step != 1) at = at * from_->step;
-        if (from_->offset != 0) at = at + from_->offset;
+        expr<std::int64_t, 0> at = over_ ? over_->index() : number_;
+        if (from_.step != 1) at = at * from_.step;
+        if (from_.offset != 0) at = at + from_.offset;
         return at;
     }
 
-    const detail::window_part<Part> *from_;
-    detail::traversal *over_;
+    detail::window_part<Part> from_;
+    detail::traversal *over_ = nullptr; // null: the window of a number
+    expr<std::int64_t> number_;
 };
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEWS_PARTS_HPP

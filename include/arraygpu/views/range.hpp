@@ -5,6 +5,7 @@
 #include <arraygpu/views/parts.hpp>
 
 namespace arraygpu {
+inline namespace AGPU_HEADERS(v_) {
 
 /// A view: a sequence that is not stored. It keeps the arrays that it reads, and can be stored in variables, passed and returned. Its elements are
 /// scalars, tuples (of zip), or windows.
@@ -51,33 +52,6 @@ template <std::size_t I, class... P> auto get(const range<detail::group_part<P..
 
 namespace detail {
 
-/// A function of the elements of an endless view, which is applied when the view gets a size.
-template <class Part, class F> struct deferred_part {
-    static constexpr bool has_array = true, endless = Part::endless;
-    using result_type = called<F, typename Part::element>;
-    using element =
-        std::conditional_t<is_tuple<result_type>::value, result_type,
-                           expr<typename std::conditional_t<is_tuple<result_type>::value, std::common_type<float>, result<result_type>>::type, 0>>;
-    Part part;
-    F f;
-
-    element applied(typename Part::element e) const {
-        F copy = f;
-        return element(detail::call(copy, e));
-    }
-    element read(traversal &over) const { return applied(part.read(over)); }
-    auto sliced(std::int64_t start, std::int64_t stop, std::int64_t stride, place at) const {
-        using Sliced = decltype(part.sliced(start, stop, stride, at));
-        return deferred_part<Sliced, F>{part.sliced(start, stop, stride, at), f};
-    }
-    element at_index(const expr<std::int64_t> &i, place at) const { return applied(part.at_index(i, at)); }
-    auto array(std::int64_t size, place at) const {
-        const trace inside;
-        traversal over(size);
-        const element e = read(over);
-        return over.values<typename element::value_type>(e.c_node(), at);
-    }
-};
 
 /// The expressions of the values of an operand of several.
 template <class E, int Rank, std::size_t... I> auto values_of(const expr<E, Rank> &e, std::index_sequence<I...>) {
@@ -114,10 +88,40 @@ template <bool HasArray, class R> auto traced_part(const traversal &over, const 
             return scalar_part<T>{expr<T, 0>(node_of<T>(r))};
     }
 }
+template <class Part, class F> auto transformed(const range<Part> &from, F &f, place at);
+
+/// A function of the elements of an endless view, which is applied when the view gets a size.
+template <class Part, class F> struct deferred_part {
+    static constexpr bool has_array = true, endless = true;
+    using element = typename results_in<called<F, typename Part::element>>::type;
+    Part part;
+    F f;
+
+    element applied(typename Part::element e) const {
+        F copy = f;
+        return element(detail::call(copy, e));
+    }
+    /// The elements of a part that has an end.
+    template <class P> auto of(P &&some, std::int64_t size, place at) const {
+        F copy = f;
+        return transformed(range<std::decay_t<P>>(static_cast<P &&>(some), size), copy, at).part();
+    }
+    element read(traversal &over) const { return applied(part.read(over)); }
+    auto sliced(std::int64_t start, std::int64_t stop, std::int64_t stride, place at) const {
+        return of(part.sliced(start, stop, stride, at), (stop - start) / stride + ((stop - start) % stride != 0), at);
+    }
+    auto reversed(std::int64_t size, place at) const { return sliced(0, size, 1, at).reversed(size, at); }
+    template <class I> auto gathered(const expr<I, 1> &indices, place at) const {
+        return of(part.gathered(indices, at), indices.c_node()->extent[0], at);
+    }
+    element at_index(const expr<std::int64_t> &i, place at) const { return applied(part.at_index(i, at)); }
+    auto array(std::int64_t size, place at) const { return sliced(0, size, 1, at).array(size, at); }
+};
+
 template <class Part, class F> auto transformed(const range<Part> &from, F &f, place at) {
     if constexpr (Part::endless && Part::has_array) {
         using Deferred = deferred_part<Part, std::decay_t<F>>;
-        return range<Deferred>(Deferred{from.part(), f}, endless);
+        return range<Deferred>(Deferred{from.part(), f}, from.length(), typename range<Deferred>::bounded());
     } else {
         using R = called<F, typename Part::element>;
         static_assert(!std::is_void_v<R>, "the function returns nothing: return the new element (for_each writes through its arguments)");
@@ -204,12 +208,13 @@ template <class T> struct single<scalar_part<T>> : operand_of<T, 1> {
 template <class T, bool E> struct single<count_part<T, E>> : operand_of<T, 1> {
     static constexpr bool is = true;
 };
-template <class P, class F> struct single<deferred_part<P, F>>
-    : operand_of<typename std::conditional_t<is_tuple<typename deferred_part<P, F>::element>::value, expr<float>,
-                                             typename deferred_part<P, F>::element>::value_type,
-                 1> {
-    static constexpr bool is = !is_tuple<typename deferred_part<P, F>::element>::value;
+template <class E> struct single_element {
+    static constexpr bool is = false;
 };
+template <class T> struct single_element<expr<T, 0>> : operand_of<T, 1> {
+    static constexpr bool is = !compound<T>::is;
+};
+template <class P, class F> struct single<deferred_part<P, F>> : single_element<typename deferred_part<P, F>::element> {};
 template <class P> struct operand<range<P>, std::enable_if_t<single<P>::is>> : single<P> {
     static node_ptr node(const range<P> &r) { return r.array().c_node(); }
 };
@@ -234,6 +239,13 @@ template <class... P> struct joint_part<group_part<P...>, std::tuple<typename P:
         std::apply([&](const P &...p) { (joint_part<P>::arrays(p, size, out, at), ...); }, group.parts);
     }
 };
+template <class P, class F, class... X> struct joint_part<deferred_part<P, F>, std::tuple<X...>> {
+    using finite = decltype(std::declval<const deferred_part<P, F> &>().sliced(0, 0, 1, place()));
+    static constexpr bool is = joint_part<finite>::is;
+    static void arrays(const deferred_part<P, F> &part, std::int64_t size, node_ptr *&out, place at) {
+        joint_part<finite>::arrays(part.sliced(0, size, 1, at), size, out, at);
+    }
+};
 template <class P> struct joint<range<P>, std::enable_if_t<is_tuple<typename P::element>::value && joint_part<P>::is>> {
     static constexpr bool is = true;
     static constexpr int rank = 1;
@@ -248,6 +260,7 @@ template <class T> template <class Part> const gpu_vector_view<T> &gpu_vector_vi
     return *this = r.array();
 }
 
+} // namespace AGPU_HEADERS
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEWS_RANGE_HPP

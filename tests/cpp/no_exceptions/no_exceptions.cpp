@@ -63,6 +63,61 @@ int main() {
     CHECK(x.to_host() == floats({1, 2, 3}));
     arraygpu::gpu_matrix<float>::wrap(x.data(), 2, 3, 1);
     kept(AGPU_ERROR_INVALID_ARGUMENT, "apart");
+    // a view that shows no array, or memory that is gone
+    agpu_view bad = x.c_view();
+    bad.extent[0] = -1;
+    CHECK(arraygpu::gpu_vector_view<float>(bad).to_host().empty());
+    kept(AGPU_ERROR_OUT_OF_BOUNDS, "-1 elements");
+    CHECK(gpu_vector<float>(arraygpu::gpu_vector_view<const float>(bad), cpu).size() == 0);
+    kept(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have");
+    agpu_view of_three{};
+    {
+        const gpu_vector<float> short_lived(floats{1, 2, 3}, cpu);
+        of_three = short_lived.c_view();
+    }
+    CHECK(arraygpu::gpu_vector_view<float>(of_three).to_host().empty());
+    kept(AGPU_ERROR_INVALID_HANDLE, "freed");
+    CHECK(gpu_vector<float>(arraygpu::gpu_vector_view<const float>(of_three), cpu).size() == 0);
+    kept(AGPU_ERROR_INVALID_HANDLE, "freed");
+    of_three.rank = 2;
+    of_three.extent[1] = -1;
+    CHECK(arraygpu::gpu_matrix_view<float>(of_three).to_host().empty());
+    CHECK(take_error().code() != AGPU_OK);
+    // arrays that cannot be made
+    const arraygpu::gpu_matrix<float> ragged({{1, 2}, {3}}, cpu);
+    kept(AGPU_ERROR_SHAPE, "rows of 2 and of 1 elements");
+    CHECK(ragged.size() == 0 && ragged.rows() == 0);
+    const arraygpu::gpu_matrix<float> mismatched(floats{1, 2, 3}, 2, 2, cpu);
+    kept(AGPU_ERROR_SHAPE, "2 x 2");
+    CHECK(mismatched.size() == 0);
+    const auto too_many = arraygpu::gpu_matrix<float>::wrap(x.data(), std::size_t(1) << 62, 8, 8, cpu);
+    kept(AGPU_ERROR_INVALID_ARGUMENT, "so many elements");
+    CHECK(too_many.size() == 0);
+    const auto unknown = arraygpu::gpu_matrix<float>::wrap(nullptr, 2, 2, 0, cpu);
+    kept(AGPU_ERROR_INVALID_ARGUMENT, "NULL");
+    CHECK(unknown.size() == 0);
+    const arraygpu::gpu_tensor3<float> volume(std::size_t(1) << 62, 8, 8, cpu);
+    kept(AGPU_ERROR_INVALID_ARGUMENT, "so many elements");
+    CHECK(volume.size() == 0);
+    gpu_vector<float> taken(floats{1}, cpu);
+    const gpu_vector<float> moved(std::move(taken));
+    CHECK(taken.clone().size() == 0 && !taken.clone().c_buffer());
+    kept(AGPU_ERROR_INVALID_HANDLE, "agpu_buffer_context");
+    CHECK(arraygpu::gpu_matrix<float>::adopt(nullptr).clone().size() == 0);
+    kept(AGPU_ERROR_INVALID_HANDLE, "agpu_buffer_context");
+    // a context that cannot be had is not the default one
+    const arraygpu::context none_such(0, 1000000);
+    kept(AGPU_ERROR_UNAVAILABLE, "");
+    CHECK(gpu_vector<float>(floats{1, 2}, none_such).size() == 0 && gpu_vector<float>(3, none_such).size() == 0);
+    kept(AGPU_ERROR_INVALID_HANDLE, "the context");
+    // futures
+    int calls = 0;
+    arraygpu::future<void>().then([&] { ++calls; });
+    kept(AGPU_ERROR_INVALID_ARGUMENT, "holds no value");
+    CHECK(calls == 0);
+    auto failed = arraygpu::future<gpu_vector<float>>::failed(arraygpu::error(AGPU_ERROR_SHAPE, "not so"));
+    CHECK(failed.get().size() == 0);
+    kept(AGPU_ERROR_SHAPE, "not so");
     arraygpu::future<float> nothing;
     nothing.get();
     kept(AGPU_ERROR_INVALID_ARGUMENT, "holds no value");

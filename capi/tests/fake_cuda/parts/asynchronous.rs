@@ -274,6 +274,59 @@ pub fn records_and_events() {
     done();
 }
 
+/// A stream is lent with no record of whoever had it before, who still gets it.
+pub fn records_of_others() {
+    let (fake, context) = (Fake::get(), gpu());
+    fake.set_current(fake.primary(0));
+    let new = || Vector::in_context(context, &values(3000));
+    let (v, w, old) = (new(), new(), new());
+    let (a, event) = (make(context), Event::new(context));
+    ok(reverse(a, w.view(), old.view()));
+    gather(a, &v, 1);
+    ok(event.record(a));
+    ok(free_stream(context, a));
+    fake.synchronize(a);
+    let (b, other) = (make(context), Event::new(context));
+    assert_ne!(a, b, "its record was not reported");
+    gather(b, &w, 0);
+    ok(other.record(b));
+    ok(other.synchronize());
+    ok(synchronize(context, b));
+    fails(event.synchronize(), AgpuErrorRecord, &["an earlier call of stats::gather", "element 2999"]);
+    ok(event.synchronize());
+    // It is lent again, and nobody else takes the record of whoever has it now: not an event of before, nor a copy
+    // of what was computed there before.
+    assert_eq!(make(context), a);
+    gather(a, &v, 1);
+    ok(event.synchronize());
+    assert_eq!(old.get()[0], values(3000)[2999]);
+    fails(synchronize(context, a), AgpuErrorRecord, &["stats::gather", "element 2999"]);
+    ok(synchronize(context, a));
+    // A free stream without a record is lent again, whether its records were read or not.
+    gather(a, &v, 0);
+    ok(free_stream(context, a));
+    fake.synchronize(a);
+    assert_eq!(make(context), a);
+    // What nobody waits for takes a limited number of streams.
+    let before = fake.counts().streams;
+    for _ in 0..40 {
+        let stream = make(context);
+        gather(stream, &v, 1);
+        ok(free_stream(context, stream));
+        fake.synchronize(stream);
+    }
+    let more = fake.counts().streams - before;
+    assert!((10..20).contains(&more), "{more} streams");
+    // SAFETY: the argument is a handle.
+    fails(unsafe { agpu_context_synchronize(context) }, AgpuErrorRecord, &["stats::gather"]);
+    wait(context);
+    drop((v, w, old, event, other));
+    free(context);
+    let counts = fake.counts();
+    assert_eq!((counts.streams, counts.events, counts.allocations), (0, 0, 0), "{counts:?}");
+    done();
+}
+
 static TOLD: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Records its number.

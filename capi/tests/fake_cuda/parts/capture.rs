@@ -19,6 +19,10 @@ pub fn capture() {
     fails(call(REVERSED, &[input(v.view()), out_new(&mut made)]), AgpuErrorInvalidArgument, &["captured"]);
     let until = [input(v.view()), scalar(&9i64), output(w.view()), output(steps.view())];
     fails(call(DOUBLED_UNTIL, &until), AgpuErrorInvalidArgument, &["how many steps", "captured"]);
+    // The graph has nothing of a function whose iteration comes behind other launches.
+    let kept = new(&[7.0; 3000]);
+    let behind = [input(v.view()), scalar(&9i64), output(w.view()), output(steps.view()), output(kept.view())];
+    fails(call(DOUBLED_BEHIND, &behind), AgpuErrorInvalidArgument, &["how many steps", "captured"]);
     // Code is loaded, scratch grows, temporaries are allocated and freed, and error records have a
     // place.
     ok(call(REVERSED, &[input(v.view()), output(v.view())]));
@@ -44,12 +48,13 @@ pub fn capture() {
         let reversed: Vec<f32> = x.iter().rev().copied().collect();
         let (now, then) = if run % 2 == 1 { (&reversed, &x) } else { (&x, &reversed) };
         assert_eq!((&v.get(), &w.get()), (now, then));
+        assert_eq!(kept.get(), [7.0; 3000]);
         assert!(s.get()[0] > 0.0);
         ok(call(DOT, &[input(large.view()), input(large.view()), out_scalar(&mut dot)]));
         assert_eq!(dot, 65536.0);
     }
     assert_eq!((fake.counts().allocations, usage(context).0), (before.0, before.1));
-    drop((v, w, s, g, steps, large));
+    drop((v, w, s, g, steps, kept, large));
     free(context);
     done();
 }

@@ -96,6 +96,16 @@ pub fn iterations_until() {
             }
         }
     }
+    // behind another launch
+    let mut all = values(1000);
+    all[0] = 900.0;
+    let (x, turned) = (Vector::in_context(context, &all), Vector::in_context(context, &[0.0; 1000]));
+    let outputs = [output(y.view()), output(steps.view()), output(turned.view())];
+    ok(call(DOUBLED_BEHIND, &[&[input(x.view()), scalar(&60i64)][..], &outputs].concat()));
+    wait(context);
+    assert_eq!((y.get()[0], read_number(&steps)), (57600.0, 6));
+    assert_eq!((turned.get()[999], turned.get()[0]), (900.0, all[999]));
+    drop(turned);
     // what fails leaves nothing behind, and the next call does what it says
     let x = Vector::in_context(context, &values(1000));
     let arguments = [input(x.view()), scalar(&60i64), output(y.view()), output(steps.view())];

@@ -39,7 +39,7 @@ parts! {
     streams: streams threads readers_on_two_streams;
     capture: capture capture_known captured_in_turn capture_elsewhere legacy_stream;
     copies: strided_copies matrix_copies two_devices asynchronous_copies;
-    asynchronous: lent_streams events records_and_events callbacks tasks;
+    asynchronous: lent_streams events records_and_events records_of_others callbacks tasks;
 }
 
 fn start(name: &str) {
