@@ -11,9 +11,18 @@ use arraygpu_compiler::passes::pipeline;
 use arraygpu_dsl::prelude::*;
 use common::{call, everywhere, gpu, lower, matrix, recorded, refused, scalar, vector};
 
-/// The message of the rule that does not hold.
+/// The message of the rule that does not hold: in the function as it was written, after the passes, and in its plan.
+#[track_caller]
 fn violated(f: &Function, args: &[Value]) -> String {
-    interp::run(f, args).expect_err("a rule that does not hold").message
+    let message = |f: &Function| interp::run(f, args).expect_err("a rule that does not hold").message;
+    let fused = pipeline::run(f, &mut |_, _| ()).expect("the passes work");
+    assert_eq!(message(&fused), message(f), "{fused}");
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
+    let how = gpu::How { layout: gpu::Layout::Offset, version: None, span: 1, order: Order::Ascending };
+    let called = gpu::call(&compiled, 0, args, how);
+    assert!(matches!(called, Err(gpu::Failure::Shape(_))), "{fused}");
+    message(f)
 }
 
 /// What is proven of a loop whose count is an index holds in the index space only: at another index, that of a read
@@ -200,9 +209,30 @@ fn parts_that_wrap() {
     for s in [2, i64::MAX - 1, i64::MAX, -1, i64::MIN] {
         violated(&f, &args(s));
     }
+    assert!(
+        pipeline::run(&f, &mut |_, _| ()).is_ok_and(|f| f.requires.iter().any(|r| r.rule == Rule::Order))
+    );
     let block = |m: MExp<f32>, p: MExp<f32>, s: SExp<i64>| m.with_block(0, s, p);
     let f = lower(["m", "p", "s"], ["r"], block);
     violated(&f, &[matrix(&[[1f32, 2.], [3., 4.]]), matrix(&[[5f32]]), scalar(i64::MAX)]);
+}
+
+/// A slice is as long as it says, also if its end wraps: then it ends before it begins.
+#[test]
+fn slices_that_wrap() {
+    type Slice = fn(VExp<f32>, SExp<i64>) -> VExp<f32>;
+    let slices: [Slice; 3] =
+        [|x, k| x.slice(k, k + 3), |x, k| x.slice_by(k, k + 3, 2), |x, k| x.slice(k, k + x.len())];
+    for slice in slices {
+        let f = lower(["x", "k"], ["r"], slice);
+        for k in [i64::MAX - 1, i64::MAX] {
+            let message = violated(&f, &[vector(&[1f32, 2., 3.]), scalar(k)]);
+            assert!(message.contains(&format!("before its start {k}")), "{message}");
+        }
+        assert!(!everywhere(&f, &[vector(&[1f32, 2., 3.]), scalar(0i64)]).is_empty());
+    }
+    let f = lower(["m", "k"], ["r"], |m: MExp<f32>, k: SExp<i64>| m.slice(0, 1, k, k + 2));
+    violated(&f, &[matrix(&[[1f32, 2.], [3., 4.]]), scalar(i64::MAX)]);
 }
 
 #[test]
@@ -246,6 +276,40 @@ fn checks_after_no_steps() {
     for error in [number, states] {
         assert_eq!(error.code(), Some("E0208"), "{error}");
     }
+}
+
+/// The number of steps of an arm that is not taken may be any number.
+#[test]
+fn loops_of_arms_that_are_not_taken() {
+    let steps = |n: SExp<i64>| loop_for(n, 1i64, |i, s| s * 3 + i);
+    let few = move |n: SExp<i64>| cond(n.lt(64), steps(n), -1);
+    let x = vector(&[1i64 << 60, 3, i64::MAX]);
+    let f = lower(["x"], ["r"], move |x: VExp<i64>| x.map(few));
+    assert_eq!(everywhere(&f, std::slice::from_ref(&x)), [vector(&[-1i64, 32, -1])]);
+    // the loop of all elements, and that of each row
+    let f = lower(["x", "p"], ["r"], move |x: VExp<i64>, p: SExp<i64>| x.map(move |a| a + few(p)));
+    assert_eq!(everywhere(&f, &[vector(&[5i64, 6]), scalar(1i64 << 60)]), [vector(&[4i64, 5])]);
+    let f = lower(["x", "y"], ["r"], move |x: VExp<i64>, y: VExp<i64>| {
+        generate2(x.len(), y.len(), move |i, j| few(x.at(i)) + y.at(j))
+    });
+    assert_eq!(everywhere(&f, &[x.clone(), vector(&[7i64])]), [matrix(&[[6i64], [39], [6]])]);
+    // both ways to the loop ask the same; two states of one loop, one of which is always needed
+    let f = lower(["x"], ["r"], move |x: VExp<i64>| {
+        x.map(move |n| cond(n.lt(64), cond(n.eq(3), steps(n), steps(n) + 1), -1))
+    });
+    assert_eq!(everywhere(&f, &[x]), [vector(&[-1i64, 32, -1])]);
+    let f = lower(["x"], ["r"], |x: VExp<i64>| {
+        x.map(|n| {
+            let (a, b) = loop_for(n, (1i64, 0i64), |i, (a, b)| (a * 3 + i, b + a));
+            cond(n.lt(3), a, 0) + b
+        })
+    });
+    assert_eq!(everywhere(&f, &[vector(&[2i64, 3])]), [vector(&[14i64, 14])]);
+    // a condition that leaves a record
+    let f = lower(["x", "y"], ["r"], move |x: VExp<i64>, y: VExp<i64>| x.map(move |i| few(y.at(i))));
+    let y = vector(&[1i64 << 60, 3]);
+    assert_eq!(everywhere(&f, &[vector(&[0i64, 1]), y.clone()]), [vector(&[-1i64, 32])]);
+    assert!(recorded(&f, &[vector(&[0i64, 9]), y]).starts_with("element 1"));
 }
 
 /// Whoever computes a value leaves the records of all that it names, whatever it turns out to be.

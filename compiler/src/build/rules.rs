@@ -121,7 +121,7 @@ impl Builder {
         }
         // the sum of two numbers that are not negative is negative if it wraps
         for sum in sums {
-            if !cannot_wrap(&self.function.graph, &Linear::of(&self.function.graph, sum)) {
+            if !Linear::of(&self.function.graph, sum).cannot_wrap(&self.function.graph) {
                 self.require(&subject, Rule::Extent, zero, sum)?;
             }
         }
@@ -297,7 +297,7 @@ fn role(rule: Rule) -> &'static str {
 fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
     let (from, to) = (Linear::of(g, a), Linear::of(g, b));
     let same = rule == Rule::Same;
-    if !(cannot_wrap(g, &from) && cannot_wrap(g, &to)) {
+    if !(from.cannot_wrap(g) && to.cannot_wrap(g)) {
         return (Key::Operands(rule, a, b), a == b);
     }
     let difference = to.minus(&from);
@@ -307,12 +307,4 @@ fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
     let sign = if flip { -1 } else { 1 };
     let terms = difference.terms.iter().map(|(t, k)| (*t, sign * k)).collect();
     (Key::Difference(same, sign * difference.constant, terms), always)
-}
-
-/// Whether a form has the same value as over the integers: small sums of small multiples of
-/// lengths, which are far below 2^63, cannot wrap.
-fn cannot_wrap(g: &Graph, form: &Linear) -> bool {
-    form.constant.unsigned_abs() < 1 << 48
-        && form.terms.len() < 16
-        && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 8 && matches!(g.op(*t), Op::Len(..)))
 }

@@ -50,6 +50,17 @@ pub fn parts(g: &Graph, body: NodeId) -> (NodeId, Vec<NodeId>) {
     (parts[0], parts[1..].to_vec())
 }
 
+/// Returns a number that those of the steps are below where there are any: that of a loop that has none unless a
+/// condition holds.
+pub fn end(g: &Graph, mut count: NodeId) -> NodeId {
+    while let Op::Select(_, n, none) = *g.op(count)
+        && g.as_lit(none) == Some(Lit::i64(0))
+    {
+        count = n;
+    }
+    count
+}
+
 /// Whether a loop ends by its number of steps alone.
 pub fn is_counted(g: &Graph, step: &Lambda) -> bool {
     g.as_lit(parts(g, step.body).0).is_some_and(Lit::as_bool)

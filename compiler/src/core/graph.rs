@@ -20,7 +20,7 @@ use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
 use marks::Visited;
-use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
 
 /// The first number of fresh variables.
@@ -80,6 +80,10 @@ pub struct Graph {
     /// Whether sums and products are still to be approximated (`fast_math`). A multiply-add is not approximated, so
     /// it must not be rewritten as one of them.
     pub approximates: bool,
+    /// Whether a step of the function's iterations may leave an error record.
+    pub steps_record: bool,
+    /// The open variables that stand for values, such as the elements of a mapped array, and not for indices.
+    of_values: HashSet<Var>,
     fresh: u32,
     loc: LocStack,
     /// Variables that stand for an element's indices while the element is only inspected.
@@ -112,6 +116,7 @@ impl Graph {
             total: base.total,
             records: base.records,
             on_demand: base.on_demand,
+            steps_record: base.steps_record,
             fresh: base.fresh,
             loc: base.loc.clone(),
             sample: base.sample.clone(),
@@ -204,6 +209,31 @@ impl Graph {
     /// for such nodes ask this first.
     pub fn has_records(&self) -> bool {
         self.records
+    }
+
+    /// Notes that an open variable stands for a value: computing that may leave an error record, which would be lost
+    /// if nothing needed the variable.
+    pub fn note_value(&mut self, var: Var) {
+        self.of_values.insert(var);
+    }
+
+    /// Does the same for nodes of open variables.
+    pub fn note_values(&mut self, nodes: &[NodeId]) {
+        for n in nodes {
+            if let Op::Var(var, _) = *self.op(*n) {
+                self.note_value(var);
+            }
+        }
+    }
+
+    /// Removes such a note, when the variable is bound.
+    pub fn forget_value(&mut self, var: Var) {
+        self.of_values.remove(&var);
+    }
+
+    /// Returns whether an open variable stands for a value and not for an index.
+    pub fn is_of_value(&self, var: Var) -> bool {
+        self.of_values.contains(&var)
     }
 
     /// Number of nodes.

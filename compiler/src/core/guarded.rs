@@ -195,6 +195,7 @@ impl<'a> Guards<'a> {
             return lambda.clone();
         }
         let (vars, body) = self.opened(g, lambda, &[]);
+        vars.iter().for_each(|v| g.note_value(v.0));
         let body = self.node(g, body);
         closed(g, lambda, &vars, body)
     }

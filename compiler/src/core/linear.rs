@@ -104,6 +104,14 @@ impl Linear {
             && self.terms.iter().all(|(t, k)| *k < 0 && matches!(g.op(*t), Op::Len(..)))
     }
 
+    /// Returns whether the form has the same value as over the integers: small sums of small multiples of lengths,
+    /// which are far below 2^63, cannot wrap. A scalar may be any number, so a sum with one may wrap.
+    pub fn cannot_wrap(&self, g: &Graph) -> bool {
+        self.constant.unsigned_abs() < 1 << 48
+            && self.terms.len() < 16
+            && self.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 8 && matches!(g.op(*t), Op::Len(..)))
+    }
+
     fn small(&self) -> bool {
         self.constant.unsigned_abs() < 1 << 48 && self.terms.values().all(|k| k.unsigned_abs() < 1 << 8)
     }

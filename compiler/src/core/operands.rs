@@ -186,6 +186,16 @@ impl Op {
         )
     }
 
+    /// Returns the position of the first parameter of the operation's lambda that stands for a value, such as an
+    /// element or a state, and not for an index.
+    pub fn first_value(&self) -> usize {
+        match self {
+            Op::Generate(extents, _) => extents.len(),
+            Op::Loop { .. } => 1,
+            _ => 0,
+        }
+    }
+
     /// Returns whether the operation is an elementary function, such as `exp` or `pow`.
     pub fn is_elementary(&self) -> bool {
         match self {

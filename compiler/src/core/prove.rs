@@ -4,7 +4,7 @@
 use super::equations::Equations;
 use super::linear::Linear;
 use super::simplify::settle;
-use super::{Function, Graph, Lambda, NodeId, Op};
+use super::{Function, Graph, Lambda, NodeId, Op, element_loops};
 use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -65,10 +65,11 @@ impl Prover<'_> {
         {
             return made.clone();
         }
-        let outer = self.known.len();
+        let (outer, end) = (self.known.len(), element_loops::end(g, count));
         let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
         let made = g.lambda(&types, |g, v| {
-            self.known.push((v[0], count));
+            self.known.push((v[0], end));
+            g.note_values(&v[1..]);
             let body = g.open(step, v);
             self.node(g, body, &mut HashMap::default())
         });

@@ -24,6 +24,31 @@ pub fn may_record(g: &Graph, n: NodeId) -> bool {
     false
 }
 
+/// Returns whether an error record may be lost if a value is no longer needed: a record of what it is computed from,
+/// by the launch that computes it for the call as well, or one of the element that a variable stands for.
+pub fn loses_record(g: &Graph, n: NodeId) -> bool {
+    if !g.has_records() && !g.steps_record {
+        return false;
+    }
+    let (mut seen, mut stack) = (HashSet::default(), vec![n]);
+    while let Some(m) = stack.pop() {
+        if !seen.insert(m) {
+            continue;
+        }
+        let op = g.op(m);
+        match op {
+            Op::Var(var, _) if g.is_of_value(*var) => return true,
+            Op::Iterate { .. } if g.steps_record => return true,
+            // no element of the array is needed
+            Op::Len(..) => continue,
+            op if op.may_record(g) => return true,
+            _ => {}
+        }
+        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+    }
+    false
+}
+
 /// Returns whether computing these values, with the elements of nested operations in them, may leave an error record
 /// here. Values that another launch has computed leave none here.
 pub fn may_record_here(g: &Graph, roots: impl IntoIterator<Item = NodeId>) -> bool {

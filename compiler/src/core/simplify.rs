@@ -7,7 +7,7 @@
 
 use super::length::Length;
 use super::linear::{self, Linear, is_i64};
-use super::records::may_record;
+use super::records::loses_record;
 use super::{Graph, NodeId, Op, rules};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
@@ -72,13 +72,13 @@ fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
     }
 }
 
-/// Returns the normal form of wrapping i64 sums and products by constants, unless a term that cancels out may leave
-/// an error record. The form must differ from the operation itself, or simplification would not terminate.
+/// Returns the normal form of wrapping i64 sums and products by constants, unless an error record may be lost with a
+/// term that cancels out. The form must differ from the operation itself, or simplification would not terminate.
 fn normal(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let n = g.add(op.clone());
     let (form, dropped) = Linear::with_dropped(g, n);
-    let records = g.has_records() && dropped.into_iter().any(|n| may_record(g, n));
-    (!records).then(|| form.node(g))
+    let loses = dropped.into_iter().any(|n| loses_record(g, n));
+    (!loses).then(|| form.node(g))
 }
 
 /// Returns all extents of an array expression, outermost first.

@@ -134,7 +134,8 @@ impl Body {
         let at = known.unwrap_or_else(|| {
             let by_data = !element_loops::is_counted(g, step) || !g.is_closed(count);
             let (depth, outer) = (self.loops[own].depth + 1, Some(own));
-            let (extents, index, steps_of) = (vec![count], Vec::new(), Some(first));
+            let end = element_loops::end(g, count);
+            let (extents, index, steps_of) = (vec![end], Vec::new(), Some(first));
             self.loops.push(Loop { depth, outer, extents, index, steps_of, by_data, operations: 0 });
             self.loops.len() - 1
         });

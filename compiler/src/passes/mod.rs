@@ -1,6 +1,7 @@
 //! The compiler passes over core IR. Each pass is one file, whose head shows the IR before and
 //! after. Compiler passes do not call one another: [`pipeline`] contains the only list.
 
+pub mod arms;
 pub mod behind;
 pub mod bounds;
 pub mod chains;

@@ -20,7 +20,12 @@
 //!
 //! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements that may
 //! leave error records are stored first, so that a record has the number of its element.
+//!
+//! If the operator or the initial value may leave a record and the call computes the reduction once, the last `reduce`
+//! begins with the initial value instead, a tuple with the flag `true`: then its launch leaves these records, too,
+//! whoever needs the value.
 
+use crate::core::records::may_record;
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;
 use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, TILE, tuples};
@@ -47,10 +52,15 @@ fn reduced(g: &mut Graph, join: &Lambda, init: NodeId, src: NodeId, once: bool) 
     let sources = tuples::arrays_of_components(g, src);
     let types: Vec<Ty> = sources.iter().map(|x| g.ty(*x).elem).collect();
     let joins = Joins { join: optional(g, join, &types), types };
-    let all = joins.all(g, &sources);
+    let records = once && [join.body, init].into_iter().any(|n| may_record(g, n));
+    let init = tuples::components(g, init);
+    let first = if records { Some(&init[..]) } else { None };
+    let all = joins.all(g, &sources, first);
     // all components are marked, because they may leave records
     all.iter().filter(|_| once).for_each(|n| g.mark_once(*n));
-    let init = tuples::components(g, init);
+    if records {
+        return all[1..].to_vec();
+    }
     let body = g.open(join, &[&init[..], &all[1..]].concat());
     let joined = tuples::components(g, body);
     joined.into_iter().zip(init).map(|(value, init)| simplify(g, Op::Select(all[0], value, init))).collect()
@@ -82,8 +92,9 @@ struct Joins {
 type Element<'e> = &'e dyn Fn(&mut Graph, NodeId) -> (NodeId, Vec<NodeId>);
 
 impl Joins {
-    /// Returns whether there is an element, and the components of the join of all elements.
-    fn all(&self, g: &mut Graph, sources: &[NodeId]) -> Vec<NodeId> {
+    /// Returns whether there is an element, and the components of the join of all elements, after `first` if that is
+    /// given.
+    fn all(&self, g: &mut Graph, sources: &[NodeId], first: Option<&[NodeId]>) -> Vec<NodeId> {
         let count = length(g, sources[0]);
         let (group, tile) = (TILE * COLUMNS, TILE);
         let (groups, tiles) = (parts(g, count, group), parts(g, count, tile));
@@ -91,26 +102,26 @@ impl Joins {
         let size = at_most(g, size, group);
         // the values of a group of tiles, given the group's number
         let of_group = |g: &mut Graph, number: NodeId| {
-            let first = times(g, number, group);
-            self.reduced(g, size, &|g, place| element(g, sources, count, first, place))
+            let begin = times(g, number, group);
+            self.reduced(g, size, None, &|g, place| element(g, sources, count, begin, place))
         };
         let values = self.stored(g, groups, &of_group);
         let is_stored = values.as_ref().is_some_and(|all| all.iter().all(|x| g.is_stored(*x)));
         let yes = g.lit(Lit::bool(true));
         let (true, Some(values)) = (is_stored, values) else {
-            return self.reduced(g, groups, &|g, number| (yes, of_group(g, number)[1..].to_vec()));
+            return self.reduced(g, groups, first, &|g, number| (yes, of_group(g, number)[1..].to_vec()));
         };
         // the values of 128 groups
         let (more, few) = (parts(g, groups, COLUMNS), at_most(g, groups, COLUMNS));
         let of_groups = |g: &mut Graph, number: NodeId| {
-            let first = times(g, number, COLUMNS);
-            self.reduced(g, few, &|g, place| {
-                let index = simplify(g, Op::Binary(BinaryOp::Add, first, place));
+            let begin = times(g, number, COLUMNS);
+            self.reduced(g, few, None, &|g, place| {
+                let index = simplify(g, Op::Binary(BinaryOp::Add, begin, place));
                 read(g, &values, groups, index)
             })
         };
         let values = self.stored(g, more, &of_groups).expect("they depend on no variable");
-        self.reduced(g, more, &|g, number| {
+        self.reduced(g, more, first, &|g, number| {
             (yes, values.iter().map(|x| g.add(Op::Elem(*x, vec![number]))).collect())
         })
     }
@@ -130,10 +141,20 @@ impl Joins {
         (1..=self.types.len()).map(component).collect()
     }
 
-    /// Returns whether any of `count` elements is present, and the components of their join.
-    fn reduced(&self, g: &mut Graph, count: NodeId, element: Element) -> Vec<NodeId> {
-        let nothing = [Ty::Bool].iter().chain(&self.types).map(|ty| g.lit(Lit::zero(*ty))).collect();
-        let init = g.add(Op::Tuple(nothing));
+    /// Returns whether any of `count` elements is present, and the components of their join, after `first` if that is
+    /// given.
+    fn reduced(
+        &self,
+        g: &mut Graph,
+        count: NodeId,
+        first: Option<&[NodeId]>,
+        element: Element,
+    ) -> Vec<NodeId> {
+        let init = match first {
+            Some(first) => [&[g.lit(Lit::bool(true))][..], first].concat(),
+            None => [Ty::Bool].iter().chain(&self.types).map(|ty| g.lit(Lit::zero(*ty))).collect(),
+        };
+        let init = g.add(Op::Tuple(init));
         let elements = g.lambda(&[Ty::I64], |g, place| {
             let (present, components) = element(g, place[0]);
             g.add(Op::Tuple([&[present], &components[..]].concat()))

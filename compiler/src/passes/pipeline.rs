@@ -2,9 +2,9 @@
 //! after the last one only.
 
 use super::{
-    behind, bounds, chains, closed_loops, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths,
-    loops, moved, ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps, totals,
-    tuples, unroll,
+    arms, behind, bounds, chains, closed_loops, dce, elementary, fast, flatten, fuse, guard, half, hoist,
+    lengths, loops, moved, ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps,
+    totals, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -48,6 +48,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "split", run: split::run },
     // rewrites every array expression as an index function of parameters
     Pass { name: "fuse", run: fuse::run },
+    // comes before passes that store loops, and after arms have their loops
+    Pass { name: "arms", run: arms::run },
     // stores nested operations that depend on few of the indices around them
     Pass { name: "hoist", run: hoist::run },
     // comes after `fuse`, which composes into elements what the author wrote outside: stores loops that depend on no
@@ -98,6 +100,7 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     }
     guard::mark(&mut f);
     f.graph.approximates = f.fast;
+    f.graph.steps_record = f.steps.iter().any(|s| s.graph.has_records() || s.graph.steps_record);
     for (i, pass) in PASSES.iter().enumerate() {
         interrupt::check()?;
         if !without::is_pass_left_out(pass.name) {

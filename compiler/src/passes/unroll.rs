@@ -14,13 +14,16 @@
 //! simplified while it is made.
 //!
 //! Long reductions that read an array along an axis of its own stay, because sums of rows and
-//! columns, and products, have their own strategies. So do closed reductions that read any array.
+//! columns, and products, have their own strategies. So do closed reductions that read any array, and those that are
+//! computed once for the call and may leave a record.
 
 use crate::core::linear::{Linear, is_i64};
+use crate::core::records::may_record;
+use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::settle;
 use crate::core::simplify::simplify;
 use crate::core::unrolled::joined;
-use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite, tuples};
+use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, tuples};
 use crate::error::Result;
 use crate::scalar::{Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -51,8 +54,8 @@ pub fn run(f: Function) -> Result<Function> {
         return Ok(f);
     }
     let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };
-    Ok(rewrite(&f, false, &mut |g, op| {
-        let straight = unroll.straight(g, &op);
+    Ok(rewrite_from(&f, false, &mut |g, op, old| {
+        let straight = unroll.straight(g, &op, f.graph.node(old).once);
         // if an operand became a constant, or equal to another one, a variable may be gone
         straight.unwrap_or_else(|| settle(g, op))
     }))
@@ -65,8 +68,10 @@ struct Unroll {
 }
 
 impl Unroll {
-    /// Returns the operation as straight-line code, if it is to be unrolled.
-    fn straight(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
+    /// Returns the operation as straight-line code, if it is to be unrolled. It is not if it is computed `once` for
+    /// the call and may leave a record: its launch leaves that, and code in an element would leave it only where the
+    /// element is needed.
+    fn straight(&mut self, g: &mut Graph, op: &Op, once: bool) -> Option<NodeId> {
         let (init, srcs) = match *op {
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, [src, src]),
             // the products and sums of an inner product stay exact under `fast_math`, whereas
@@ -81,6 +86,10 @@ impl Unroll {
         let (var, k) = g.fresh_var(Ty::I64);
         let values = [g.open(&of_a, &[k]), g.open(&of_b, &[k])];
         let whole = g.add(op.clone());
+        let own = [init].into_iter().chain(op.lambda().map(|l| l.body));
+        if once && own.chain(values).any(|n| may_record(g, n)) {
+            return None;
+        }
         let room = room(g, &values, var, g.is_closed(whole))?;
         let joins = match op {
             Op::SquaredDeviations { .. } => 7,
@@ -122,14 +131,15 @@ impl Unroll {
             let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
             g.lambda(&types, |g, v| {
                 let body = g.open(l, v);
+                g.note_values(&v[op.first_value()..]);
                 self.simplified(g, body)
             })
         });
         let before = g.set_loc(g.node(n).loc.clone());
         let op = op.with(&operands, lambda);
-        let made = self.straight(g, &op).unwrap_or_else(|| simplify(g, op));
-        g.set_loc(before);
         let (bound, once) = (g.node(n).bound, g.node(n).once);
+        let made = self.straight(g, &op, once).unwrap_or_else(|| simplify(g, op));
+        g.set_loc(before);
         g.keep_marks(bound, once, made);
         self.simple.insert(n, made);
         made

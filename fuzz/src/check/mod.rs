@@ -15,7 +15,6 @@ use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Var};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::error::Error;
 use arraygpu_compiler::package::level::Level;
-use arraygpu_compiler::scalar::BinaryOp;
 use arraygpu_compiler::stage;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -185,22 +184,13 @@ pub fn precise(f: &mut Function) {
     }
 }
 
-/// Whether the function uses what it is given, on every path and for all values.
+/// Whether the function uses what it is given on every path.
 fn uses_all(f: &Function, lambda: &Lambda) -> bool {
     let used = f.graph.reachable([lambda.body]);
     let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
     // or uses it only in an arm that may not be taken
     let chooses = used.iter().any(|n| matches!(f.graph.op(*n), Op::Select(..)));
-    // a reduction of a few equal elements is an expression like `x ^ x`, whose value does not
-    // depend on x
-    let cancels = used.iter().any(|n| matches!(f.graph.op(*n), Op::Binary(op, ..) if cancels(*op)));
-    !chooses && !cancels && lambda.params.iter().all(|p| uses(p.0))
-}
-
-/// Whether the operator of two equal operands is known without them.
-fn cancels(op: BinaryOp) -> bool {
-    use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne, Rem, Sub, Xor};
-    matches!(op, Sub | Xor | Rem | Eq | Ne | Lt | Le | Gt | Ge)
+    !chooses && lambda.params.iter().all(|p| uses(p.0))
 }
 
 /// Whether a reduction or fold does not use both operands of its function, or not always: its
@@ -229,8 +219,6 @@ fn ignores(f: &Function) -> bool {
 /// lost.
 pub fn needs_all(f: &Function) -> bool {
     let g = &f.graph;
-    let given = |n: &NodeId| matches!(g.op(*n), Op::Param(_) | Op::Var(..));
-    let is_constant = |n: &NodeId| !g.reachable([*n]).iter().any(given);
     let all = |n: NodeId| match g.op(n) {
         Op::At(array, _) => matches!(g.op(*array), Op::Param(_)),
         Op::Tuple(_) => false,
@@ -239,13 +227,6 @@ pub fn needs_all(f: &Function) -> bool {
         | Op::ReduceOrdered { join: lambda, .. }
         | Op::Scan { join: lambda, .. }
         | Op::Fold { step: lambda, .. } => uses_all(f, lambda),
-        // the values of x - x, x & false and 0 * x do not depend on x
-        Op::MulAdd(a, b, _) => !is_constant(a) && !is_constant(b),
-        Op::Binary(op, a, b) => {
-            a != b
-                && (!is_constant(a) && !is_constant(b)
-                    || matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor))
-        }
         Op::Select(..) | Op::Slice { .. } | Op::Pick { .. } | Op::Spread { .. } | Op::Iterate { .. } => false,
         _ => true,
     };

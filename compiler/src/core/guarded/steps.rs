@@ -9,6 +9,7 @@ impl Guards<'_> {
     /// Proves reads in the steps of an element's loop. The number of a step is below their count, and the next states
     /// are computed only where the condition holds.
     pub(super) fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
+        let count = element_loops::end(g, count);
         let key = (step.body, count, self.known());
         if let Some(made) = self.made.steps.get(&key) {
             return made.clone();
@@ -17,6 +18,7 @@ impl Guards<'_> {
         // a count that is data may be so large that sums wrap
         let is_bounded = self.is_small(g, &self.rules.resolve(&Linear::of(g, count)), MAX_STEPS);
         let (vars, body) = self.opened(g, step, &[count]);
+        vars[1..].iter().for_each(|v| g.note_value(v.0));
         if is_bounded {
             self.indices.push((vars[0].1, count, outer));
             self.small.insert(vars[0].1);

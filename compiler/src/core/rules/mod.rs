@@ -24,7 +24,7 @@ mod rule;
 pub use pattern::{Condition, Format, Pattern, Simplify};
 pub use rule::{Rule, Types};
 
-use crate::core::records::may_record;
+use crate::core::records::loses_record;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 
@@ -81,8 +81,8 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     unary.chain(binary).chain(others).flat_map(|op| of(&op))
 }
 
-/// Returns the replacement of an operation by the first rule that matches and drops no operand that may leave an
-/// error record. The operands are already simplified, and not all of them are constants. `simplify` makes the new
+/// Returns the replacement of an operation by the first rule that matches and drops no operand with which an error
+/// record may be lost. The operands are already simplified, and not all of them are constants. `simplify` makes the new
 /// nodes.
 pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
     let rules = of(op);
@@ -96,7 +96,7 @@ pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
     }
     rules.iter().filter(|rule| rule.types.has(ty)).find_map(|rule| {
         let found = rule.from.find(g, op, ty).filter(|f| f.holds(rule.when))?;
-        let records = g.has_records() && found.dropped(op, &rule.to).any(|n| may_record(g, n));
-        (!records).then(|| rule.to.make(g, &found, simplify))
+        let loses = found.dropped(op, &rule.to).any(|n| loses_record(g, n));
+        (!loses).then(|| rule.to.make(g, &found, simplify))
     })
 }
