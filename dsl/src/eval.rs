@@ -19,6 +19,15 @@ use std::any::type_name;
 use std::panic::Location;
 use std::sync::Arc;
 
+/// An error of a call, in which the steps of iterations are called as the compiler calls them.
+fn with_steps_named(e: compiler::Error, f: &Function, name: &str) -> compiler::Error {
+    let called = format!("{name}, a step of its iteration");
+    f.steps.iter().fold(e, |e, step| {
+        let e = with_steps_named(e, step, &called);
+        e.renamed(&format!("{}:", step.name), &format!("{called}:"))
+    })
+}
+
 /// The results of `f` for these arguments, as the reference interpreter computes them: to the bit what packages
 /// compute on every device (without `fast_math` and `tensor_cores`). It is meant for `cargo test`, and for arrays of
 /// some thousand elements; it needs no C compiler and no GPU.
@@ -53,7 +62,8 @@ where
     let place = Location::caller();
     let call = called(place, f, &args, true)?;
     let watch = Watch::new(|name, value| println!("{name} = {}", text(value)));
-    let outcome = interp::run_watched(&call.function, &call.args, &watch)?;
+    let outcome = interp::run_watched(&call.function, &call.args, &watch);
+    let outcome = outcome.map_err(|e| with_steps_named(e, &call.function, &call.function.name))?;
     if outcome.recorded {
         let (place, what) = watch.recorded().unzip();
         let message = format!("{}: {}", call.function.name, what.unwrap_or("an error record"));

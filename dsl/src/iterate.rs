@@ -11,6 +11,7 @@ use crate::scope::{Open, Owner, Place, ScopeRef};
 use crate::states::{States, like, nodes_of};
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
+use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::scalar::Ty;
 use std::collections::HashSet;
 use std::panic::Location;
@@ -139,9 +140,13 @@ pub(crate) fn iterated<S: States>(
     let ends = (step.ends)(&before);
     let mut bodies = nodes_of(&(step.f)(SExp::of(variable), before), at);
     if bodies.len() != inits.len() {
-        let message = format!("iterate: the step gives {} states of {}", bodies.len(), inits.len());
-        let wrong = |init: &NodeRef| invalid(at, init.ty, Error::user("E0208", message.clone()));
-        bodies = inits.iter().map(wrong).collect();
+        let message = format!(
+            "iterate: the step gives another number of states, {}, than there are: {}",
+            bodies.len(),
+            inits.len()
+        );
+        let error = Error::user("E0208", message).at(Some(&Loc::caller(at)));
+        bodies = inits.iter().map(|init| invalid(at, init.ty, error.clone())).collect();
     }
     let condition = if let Ends::While { condition, .. } = ends { Some(condition) } else { None };
     let mentioned: Vec<NodeRef> = bodies.iter().copied().chain(condition).collect();

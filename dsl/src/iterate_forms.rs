@@ -7,6 +7,7 @@ use crate::scope::Place;
 use crate::states::{Collected, States, like};
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
+use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::panic::Location;
 
@@ -83,6 +84,7 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, 
         let mut number = known(number);
         if n == 0 {
             let wrong = Error::user("E0208", "check_every: a check is made every 1 or more steps");
+            let wrong = wrong.at(Some(&Loc::caller(at)));
             for value in states.iter_mut().chain([&mut number]) {
                 *value = node::invalid(at, value.ty, wrong.clone());
             }

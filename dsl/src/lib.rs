@@ -133,6 +133,8 @@ pub use iterate::{iterate, iterate_indexed};
 pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
 pub use kernel_fn::{Argument, Callable, KernelFn, Outputs, ParameterNames, Parameters};
 pub use local_array::LocalArray;
+#[doc(hidden)]
+pub use mistakes::TupleMistakes;
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
 pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};
@@ -141,7 +143,7 @@ pub use reduce::{FirstState, all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
 pub use scalars::LoopState;
-pub use scatter::Destinations;
+pub use scatter::{Destinations, IntoDestinations};
 pub use sliced::{AxisPart, Index, Parts, Range, Shape};
 pub use stage::{stage, stage_with};
 pub use states::{Collected, States};
@@ -170,6 +172,8 @@ pub mod derived {
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
+    #[doc(hidden)]
+    pub use crate::TupleMistakes;
     pub use crate::{
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Record, Results, Scalars, Signed, StencilHint,
     };

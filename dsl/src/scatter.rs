@@ -29,6 +29,29 @@ impl From<VExp<i64>> for Destinations {
     }
 }
 
+/// Destinations, or indices that are made such: each outside of the result leaves an error record.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no vector of destinations",
+    label = "expected `VExp<i64>`, or `i.ignored()`, `i.clamped()` or `i.unordered()` of one",
+    note = "indices are i64, and nothing converts by itself: write `.cast::<i64>()`"
+)]
+pub trait IntoDestinations {
+    #[doc(hidden)]
+    fn destinations(self) -> Destinations;
+}
+
+impl IntoDestinations for Destinations {
+    fn destinations(self) -> Destinations {
+        self
+    }
+}
+
+impl IntoDestinations for VExp<i64> {
+    fn destinations(self) -> Destinations {
+        self.into()
+    }
+}
+
 impl VExp<i64> {
     /// These indices as destinations of `scatter` and its kin; what goes outside of the result is left out.
     ///
@@ -146,10 +169,10 @@ impl<T: Item> VExp<T> {
     pub fn scatter(
         self,
         n: impl IntoScalar<i64>,
-        destinations: impl Into<Destinations>,
+        destinations: impl IntoDestinations,
         default: impl FirstState<T>,
     ) -> VExp<T> {
-        self.scattered(Location::caller(), Composite::Scatter, n, destinations.into(), default)
+        self.scattered(Location::caller(), Composite::Scatter, n, destinations.destinations(), default)
     }
 
     /// [`VExp::scatter`] of an author who promises that no two elements have one destination: no search for the one
@@ -172,10 +195,10 @@ impl<T: Item> VExp<T> {
     pub fn scatter_unique(
         self,
         n: impl IntoScalar<i64>,
-        destinations: impl Into<Destinations>,
+        destinations: impl IntoDestinations,
         default: impl FirstState<T>,
     ) -> VExp<T> {
-        self.scattered(Location::caller(), Composite::ScatterUnique, n, destinations.into(), default)
+        self.scattered(Location::caller(), Composite::ScatterUnique, n, destinations.destinations(), default)
     }
 
     fn scattered(
@@ -215,12 +238,12 @@ impl<T: Item> VExp<T> {
     pub fn scatter_reduce(
         self,
         n: impl IntoScalar<i64>,
-        destinations: impl Into<Destinations>,
+        destinations: impl IntoDestinations,
         init: impl FirstState<T>,
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let at = Location::caller();
-        let (n, init, destinations) = (n.scalar_at(at), init.state_at(at), destinations.into());
+        let (n, init, destinations) = (n.scalar_at(at), init.state_at(at), destinations.destinations());
         let places = [destinations.inside(at, n), n];
         let which = match destinations.is_unordered {
             true => Composite::ScatterReduceUnordered,

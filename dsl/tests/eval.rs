@@ -107,6 +107,12 @@ fn errors_are_values() {
     assert_eq!(wrong.code(), Some("E0207"));
     let not_square = eval(|m: MExp<f32>| m + m.transpose(), ([[1.0, 2.0]],)).expect_err("not square");
     assert_eq!(not_square.code(), Some("E0302"));
+    // steps of iterations have no name of their own
+    let shorter = |x: VExp<f32>| x.iterate(2, |x| x.iterate(1, |x| x.slice(1, x.len())));
+    let text = eval(shorter, ([1.0, 2.0, 3.0],)).expect_err("another length").to_string();
+    let step =
+        ", a step of its iteration, a step of its iteration: iterate: the state before and after a step";
+    assert!(text.contains(step) && !text.contains("__step"), "{text}");
 }
 
 #[test]

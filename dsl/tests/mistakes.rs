@@ -273,3 +273,24 @@ fn staging_what_only_the_device_knows() {
         wrong(package, "E0311", &[words], line);
     }
 }
+
+#[test]
+fn iterations_name_their_own_line() {
+    fn fewer(x: VExp<f32>) -> VExp<f32> {
+        iterate(2, vec![x, x * 2.0], |all| vec![all[0] + all[1]])[0]
+    }
+    let line = line!() - 2;
+    let package = Package::new("p").function("f", ["x"], "result", fewer);
+    wrong(
+        package,
+        "E0208",
+        &["iterate: the step gives another number of states, 1, than there are: 2"],
+        line,
+    );
+    fn never(x: VExp<f32>) -> VExp<f32> {
+        iterate_while(9, x, |x| x.max().lt(9.0), |x| x + 1.0).check_every(0).0
+    }
+    let line = line!() - 2;
+    let package = Package::new("p").function("f", ["x"], "result", never);
+    wrong(package, "E0208", &["check_every: a check is made every 1 or more steps"], line);
+}

@@ -85,6 +85,8 @@ static void runs() {
     const auto keys = map([](auto v, auto) { return v; }, both);
     const auto [groups, sums] = reduce_by_key(keys, map([](auto, auto w) { return w; }, both), 0.5f, add);
     CHECK(groups.to_host() == std::vector<std::int32_t>({5, 7, 5}) && same(sums.to_host(), {3.5f, 12.5f, 16.5f}));
+    // without a function it is the sum, as of vectors
+    CHECK(same(std::get<1>(reduce_by_key(keys, map([](auto, auto w) { return w; }, both), 0.5f)).to_host(), {3.5f, 12.5f, 16.5f}));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "reduce_by_key: these elements are kept by two filters", reduce_by_key(keys, kept, 0, add));
     CHECK(unique(filter(gpu_vector<float>(), is_positive)).to_host().empty());
 }

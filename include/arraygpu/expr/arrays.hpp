@@ -275,6 +275,11 @@ auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int lin
         detail::make_node(detail::op::matmul, detail::type_of<T>::value, rank, std::move(left), std::move(right), detail::place{file, line}), extents));
 }
 
+/// Says what is wrong.
+template <class A, class B, detail::if_planar<A> = 0, detail::if_vector<B> = 0> void matmul(const A &, const B &) {
+    static_assert(detail::never<A>, "matmul is of two matrices: a matrix by a vector is map_rows([&](auto row) { return dot(row, v); }, m)");
+}
+
 /// Reductions of all elements, in the order of docs/semantics.md section 5, which depends on their number alone.
 template <class A, detail::if_array<A> = 0> auto sum(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     detail::has_sums<detail::element_type<A>>();

@@ -137,6 +137,25 @@ template <class K, class A, class I, detail::if_array<K> = 0, detail::if_array<A
 auto reduce_by_key(const K &keys, const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::reduce_by_key(keys, a, init, detail::plus(), file, line);
 }
+template <class T, class E, class I>
+auto reduce_by_key(const filtered<expr<T>> &keys, const filtered<E> &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::reduce_by_key(keys, a, init, detail::plus(), file, line);
+}
+
+// Words of vectors that what is kept does not have, because only the device knows how many elements there are.
+#define ARRAYGPU_NOT_OF_KEPT(word, instead)                                                                                           \
+    template <class E> void word(const filtered<E> &) {                                                                               \
+        static_assert(detail::never<E>, #word " is of vectors, and what a filter keeps is none: " instead ", or kept.filled(rest)");   \
+    }
+ARRAYGPU_NOT_OF_KEPT(sum, "write reduce(kept, 0)")
+ARRAYGPU_NOT_OF_KEPT(product, "write reduce(kept, 1, f)")
+ARRAYGPU_NOT_OF_KEPT(min, "write reduce(kept, init, f)")
+ARRAYGPU_NOT_OF_KEPT(max, "write reduce(kept, init, f)")
+ARRAYGPU_NOT_OF_KEPT(mean, "divide reduce(kept, 0) by kept.count()")
+ARRAYGPU_NOT_OF_KEPT(any, "write reduce(kept, false, f)")
+ARRAYGPU_NOT_OF_KEPT(all, "write reduce(kept, true, f)")
+ARRAYGPU_NOT_OF_KEPT(sort, "compute it by kept.to_vector()")
+#undef ARRAYGPU_NOT_OF_KEPT
 
 } // namespace AGPU_HEADERS
 } // namespace arraygpu

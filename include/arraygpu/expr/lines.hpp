@@ -34,6 +34,7 @@ template <class A> constexpr int rank_if_one() {
     if constexpr (is_operand<A> || is_compound<A>) return rank_of_any<A>();
     return 0;
 }
+template <class F> using if_no_array = std::enable_if_t<!is_operand<std::decay_t<F>>, int>;
 template <class A> using if_any_planar = std::enable_if_t<(rank_if_one<A>() >= 2), int>;
 template <class A> using if_any_volume = std::enable_if_t<rank_if_one<A>() == 3, int>;
 /// Enables what takes arrays of complex numbers of these ranks.
@@ -68,6 +69,16 @@ auto map_rows(F &&f, const A &a, const char *file = __builtin_FILE(), int line =
 template <class F, class A, detail::if_any_planar<A> = 0>
 auto map_cols(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::mapped_along<detail::lines::cols>(a, f, {file, line});
+}
+/// Says what is wrong: in map and its kin the function comes first.
+template <class A, class F, detail::if_array<A> = 0, detail::if_no_array<F> = 0> void map(const A &, F &&) {
+    static_assert(detail::never<A>, "map takes the function first: map(f, x)");
+}
+template <class A, class F, detail::if_array<A> = 0, detail::if_no_array<F> = 0> void map_rows(const A &, F &&) {
+    static_assert(detail::never<A>, "map_rows takes the function first: map_rows(f, m)");
+}
+template <class A, class F, detail::if_array<A> = 0, detail::if_no_array<F> = 0> void map_cols(const A &, F &&) {
+    static_assert(detail::never<A>, "map_cols takes the function first: map_cols(f, m)");
 }
 /// The sum of each plane: a vector.
 template <class A, detail::if_volume<A> = 0> auto sum_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
