@@ -77,8 +77,15 @@ pub(super) fn check(
                 }
                 // a launch that is instead of others runs if there is code for the call
                 let is_alternative = at > 0 && matches!(plan.steps[at - 1], Step::Instead(_));
-                let Some(has) = has.filter(|_| !is_alternative) else { continue };
+                let Some(has) = has else { continue };
                 let has = |variant| has(l.kernel, variant);
+                if is_alternative {
+                    let any = has(Variant::Contiguous) || has(Variant::InPlace) || has(Variant::Strided);
+                    if any && l.finish && !has(Variant::Finish) {
+                        fail!(MODULE, "{title}: kernel {} lacks code", l.name);
+                    }
+                    continue;
+                }
                 let main = has(Variant::Contiguous) && has(Variant::InPlace) && has(Variant::Strided);
                 if (!l.domain.is_empty() && !main) || (l.finish && !has(Variant::Finish)) {
                     fail!(MODULE, "{title}: kernel {} lacks code", l.name);

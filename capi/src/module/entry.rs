@@ -1,7 +1,7 @@
 //! What a function of a module is to a call: its plan, and what follows from it.
 
 use crate::error::{MODULE, Result, error};
-use arraygpu_compiler::plan::{Launch, Place, Plan, Slot};
+use arraygpu_compiler::plan::{Launch, Place, Plan, Slot, Step};
 use std::ffi::CString;
 
 /// A function of a module.
@@ -30,8 +30,15 @@ impl Entry {
         let params = plan.params.len();
         let in_place =
             (0..plan.results.len() * params).map(|i| plan.may_be_in_place(i / params, i % params)).collect();
-        let touches =
-            |r: usize| plan.launches().filter(|l| l.slots.contains(&Place::Result(r as u32))).count();
+        // a launch that runs instead of others writes a result once, as they do
+        let is_alternative = |at: usize| at > 0 && matches!(plan.steps[at - 1], Step::Instead(_));
+        let touches = |r: usize| {
+            let is_one = |(at, step): &(usize, &Step)| {
+                let Step::Launch(l) = step else { return false };
+                !is_alternative(*at) && l.slots.contains(&Place::Result(r as u32))
+            };
+            plan.steps.iter().enumerate().filter(is_one).count()
+        };
         Ok(Entry {
             names_only: {
                 let mut list = vec![false; plan.temps.len()];

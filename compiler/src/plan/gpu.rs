@@ -11,7 +11,7 @@ mod text;
 
 pub use super::guards::Guards;
 pub use super::profit::Profit;
-use crate::core::{COLUMNS, PANEL, TILE};
+use crate::core::{COLUMNS, PANEL, SCAN_TILE, TILE};
 use crate::kernel::WARP;
 use squares::squares;
 pub use squares::{PIECES_OF_LINE, pieces};
@@ -123,8 +123,9 @@ pub enum Grid {
     /// a variant whose grid is `Fills`.
     Shares(u32),
     /// Blocks take segments by tickets, at counters that the launch leaves at zero: as many blocks as let `resident`
-    /// of them be on each multiprocessor at once, or one for each segment if these are fewer; there are no blocks for
-    /// no elements. For each segment there are so many words of two counters, behind [`TICKET_COUNTERS`].
+    /// of them be on each multiprocessor at once, or one for each segment if these are fewer; there is at least one
+    /// block. For each segment there are so many words of two counters, behind [`TICKET_COUNTERS`], and
+    /// [`TICKET_VALUES`] elements of each scratch array.
     Tickets { resident: u32, words: u32 },
     /// One block.
     One,
@@ -132,6 +133,9 @@ pub enum Grid {
 
 /// The counters before the words of [`Grid::Tickets`]: that of tickets, that of arrivals, and two that are not used.
 pub const TICKET_COUNTERS: u32 = 4;
+/// The elements of each scratch array for a segment of [`Grid::Tickets`], which is a tile of a scan: one for each tile
+/// of the tree.
+pub const TICKET_VALUES: u32 = (SCAN_TILE / TILE) as u32;
 
 impl Grid {
     /// Whether blocks exchange values through scratch, with other blocks or with another launch.
@@ -207,7 +211,7 @@ impl Grid {
             Grid::Joins(each) => segment.div_ceil(each.into()),
             Grid::Fills(each) => n.saturating_mul(segment).div_ceil(each.into()),
             Grid::Shares(each) => n.saturating_mul(segment.div_ceil(each.into())),
-            Grid::Tickets { .. } => n.div_ceil(span.into()),
+            Grid::Tickets { .. } => n.div_ceil(span.into()).max(1),
             Grid::One => 1,
         }
     }

@@ -314,7 +314,9 @@ fn check(p: &Plan) -> Result<()> {
                 let [Step::Launch(l), behind @ ..] = &p.steps[at + 1..] else {
                     return bad("no launch is instead of others");
                 };
-                l.slots.is_empty() && !l.finish && is_whole(behind, *others as usize)
+                // it may write scalars, but waits for none
+                let is_written = |slot: &Place| l.computes.iter().any(|(place, _)| place == slot);
+                l.slots.iter().all(is_written) && is_whole(behind, *others as usize)
             }
             Step::Alloc(t) | Step::Free(t) => p.temps.get(*t as usize).is_some_and(|t| !t.ty.is_scalar()),
             Step::Launch(l) => {

@@ -328,8 +328,11 @@ impl GpuVariant {
 
     /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block that
     /// holds a long row there may be alone, because the launches that it replaces read the row several times. So may
-    /// a block that was written for the only devices that run it.
+    /// a block that was written for the only devices that run it. Blocks that take tickets say how many they are.
     fn resident_with_shared(&self) -> u32 {
+        if let Grid::Tickets { resident, .. } = self.grid {
+            return resident;
+        }
         let may_be_alone = matches!(self.grid, Grid::Segments(_)) || self.guards.architecture.is_some();
         if may_be_alone { 1 } else { RESIDENT_WITH_SHARED }
     }

@@ -239,6 +239,11 @@ impl Scheduler<'_> {
                     }
                     Alternative::ResidentVector => c.find_resident_vector(chain, needed),
                     Alternative::Scan => c.find_whole_scan(chain),
+                    Alternative::ScanOnCpus => {
+                        c.facts.is_for_cpus = true;
+                        c.find_whole_scan(chain)
+                    }
+                    Alternative::ScanAndReductions => c.find_scan_and_reductions(fused, chain),
                     Alternative::StoredColumns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
@@ -260,8 +265,8 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at whose end the previous launch stopped are still in the caches
         c.facts.reuses_previous_arrays = before.iter().any(|p| arrays.contains(p));
-        // rows and columns at once are for GPUs
-        let is_for_gpus = c.facts.rows_and_columns.is_some();
+        // rows and columns at once are for GPUs, and so are scans with reductions of what they give
+        let is_for_gpus = c.facts.rows_and_columns.is_some() || c.facts.scan_reductions.is_some();
         let has_cpu_code = scope.has_cpu() && !is_for_gpus && c.has_cpu_chain();
         if chain.is_some() && !has_cpu_code && !scope.has_gpu() {
             return Ok(None);

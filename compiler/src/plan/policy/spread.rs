@@ -3,7 +3,7 @@
 
 use super::{Scratch, Space, WORDS_OF_PIECE};
 use crate::core::{COLUMNS, PANEL, TILE};
-use crate::plan::gpu::{GpuVariant, Grid, TICKET_COUNTERS, pieces};
+use crate::plan::gpu::{GpuVariant, Grid, TICKET_COUNTERS, TICKET_VALUES, pieces};
 
 /// Number of 128-thread teams of a reduction that are assumed to be resident on one multiprocessor
 /// of any device: 1024 threads, for which the cheapest reductions are compiled.
@@ -108,7 +108,8 @@ impl GpuVariant {
                 let counters = n.saturating_mul(u64::from(2 * words)).saturating_add(TICKET_COUNTERS.into());
                 // they are cleared four at a time
                 let counters = counters.next_multiple_of(4);
-                Spread { span: Some(span), scratch: Scratch { elements: 0, counters } }
+                let elements = n.saturating_mul(TICKET_VALUES.into());
+                Spread { span: Some(span), scratch: Scratch { elements, counters } }
             }
             Grid::One
             | Grid::Fills(_)

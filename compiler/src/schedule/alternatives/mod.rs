@@ -25,6 +25,10 @@ pub(super) enum Alternative {
     ResidentSegments(Along),
     /// The parts of a scan, [`super::facts::scans`].
     Scan,
+    /// The same for CPUs, where GPUs have `ScanAndReductions`.
+    ScanOnCpus,
+    /// The parts of a scan, and reductions of what it gives, [`super::facts::scan_reductions`].
+    ScanAndReductions,
     /// A vector that stays in registers or caches, [`resident_vector`].
     ResidentVector,
     /// Matrices that it stores and whose columns it reduces, [`stored_columns`].
@@ -82,9 +86,17 @@ impl Scheduler<'_> {
         let end = match enclosing {
             None => fused_groups.len(),
             Some((last, Alternative::ResidentSegments(along))) if along.has_strips() => last + 1,
+            Some((_, Alternative::ScanAndReductions)) => {
+                return self.whole_scan(first, fused_groups, kernel, true);
+            }
             Some(_) => return Ok(None),
         };
-        if let Some(found) = self.whole_scan(first, fused_groups, kernel)? {
+        if enclosing.is_none()
+            && let Some(found) = self.scan_and_reductions(first, fused_groups, scalars, kernel)?
+        {
+            return Ok(Some(found));
+        }
+        if let Some(found) = self.whole_scan(first, fused_groups, kernel, false)? {
             return Ok(Some(found));
         }
         let g = &self.f.graph;
@@ -120,7 +132,7 @@ impl Scheduler<'_> {
                 let joined = match what {
                     Alternative::ResidentSegments(_) => resident_segments::joined(g, chain, &needed),
                     Alternative::ResidentVector => resident_vector::joined(g, self.one, chain, &needed),
-                    Alternative::Scan => None,
+                    Alternative::Scan | Alternative::ScanOnCpus | Alternative::ScanAndReductions => None,
                     Alternative::StoredColumns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
@@ -138,7 +150,9 @@ impl Scheduler<'_> {
                     Alternative::Stencils | Alternative::StencilsOnCpus => "chain",
                     Alternative::ResidentSegments(Along::Rows)
                     | Alternative::ResidentVector
-                    | Alternative::Scan => "rows",
+                    | Alternative::Scan
+                    | Alternative::ScanOnCpus
+                    | Alternative::ScanAndReductions => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
@@ -157,18 +171,25 @@ impl Scheduler<'_> {
         Ok(None)
     }
 
-    /// Adds the launch of a whole scan, if group `first` and those after it are its parts and a target has code.
+    /// Returns the whole scan of which three groups are the parts, if there is one.
+    fn scan_of(&self, parts: &[FusedGroup]) -> Option<Scan> {
+        let [totals, before, tiles] = parts else { return None };
+        Scan::whole(&self.f.graph, [totals, before, tiles].map(|fused| &fused.items[..]))
+    }
+
+    /// Adds the launch of a whole scan, if group `first` and those after it are its parts and a target has code. It
+    /// may be for CPUs alone.
     fn whole_scan(
         &mut self,
         first: usize,
         fused_groups: &[FusedGroup],
         kernel: u32,
+        on_cpus: bool,
     ) -> Result<Option<(usize, Alternative)>> {
         let last = first + 2;
         let is_one = |parts: &&[FusedGroup]| {
-            let [totals, before, tiles] = parts else { return false };
-            let scan = Scan::whole(&self.f.graph, [totals, before, tiles].map(|fused| &fused.items[..]));
-            scan.is_some_and(|scan| self.scope.has_cpu() || scan.is_one_pass())
+            let has_gpu_code = |scan: &Scan| !on_cpus && scan.is_one_pass();
+            self.scan_of(parts).is_some_and(|scan| self.scope.has_cpu() || has_gpu_code(&scan))
         };
         let found = fused_groups.get(first..=last).filter(is_one);
         let Some(parts) = found else { return Ok(None) };
@@ -180,14 +201,60 @@ impl Scheduler<'_> {
         let fused = FusedGroup { sequential: true, ..parts[2].clone() };
         let before = self.previous_arrays.clone();
         let name = format!("{}_{first}_whole", self.name);
-        let what = (Alternative::Scan, parts, &HashSet::default());
-        let made = self.launch(name, &fused, &[], kernel, Some(what))?;
+        let what = if on_cpus { Alternative::ScanOnCpus } else { Alternative::Scan };
+        let made = self.launch(name, &fused, &[], kernel, Some((what, parts, &HashSet::default())))?;
         self.previous_arrays = before;
         let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
             return Ok(None);
         };
         self.instead(launch, variants);
-        Ok(Some((last, Alternative::Scan)))
+        Ok(Some((last, what)))
+    }
+
+    /// Adds the launch of a whole scan and of the reductions of what it gives, if group `first` and those after it
+    /// are the parts of a scan and then reductions. What is stored is what later groups need, and results.
+    fn scan_and_reductions(
+        &mut self,
+        first: usize,
+        fused_groups: &[FusedGroup],
+        scalars: &[Vec<u32>],
+        kernel: u32,
+    ) -> Result<Option<(usize, Alternative)>> {
+        let (g, last) = (&self.f.graph, first + 3);
+        let Some(chain) = fused_groups.get(first..=last).filter(|_| self.scope.has_gpu()) else {
+            return Ok(None);
+        };
+        let (parts, group) = (&chain[..3], &chain[3]);
+        let is_reduction = |it: &Item| g.ty(it.node).is_scalar() && g.op(it.node).is_reduction();
+        if !group.items.iter().all(is_reduction) || self.scan_of(parts).is_none_or(|scan| !scan.is_one_pass())
+        {
+            return Ok(None);
+        }
+        let is_read_after = |it: &Item, i| self.last_readers.get(&it.node).is_some_and(|last| *last > i);
+        let all: HashSet<NodeId> = parts.iter().flat_map(|part| &part.items).map(|it| it.node).collect();
+        let mut needed =
+            scalars[last].iter().flat_map(|r| groups::needs(g, self.f.results[*r as usize].value));
+        // the code that ends the launch does not wait for elements that it stores
+        if parts[..2].iter().flat_map(|part| &part.items).any(|it| is_read_after(it, first + 2))
+            || scalars[first..last].iter().any(|scalars| !scalars.is_empty())
+            || needed.any(|n| all.contains(&n))
+        {
+            return Ok(None);
+        }
+        let is_stored = |it: &&Item| it.result.is_some() || is_read_after(it, last);
+        let stored = parts[2].items.iter().filter(is_stored);
+        let items = stored.chain(&group.items).cloned().collect();
+        let fused = FusedGroup { sequential: true, items, ..parts[2].clone() };
+        let before = self.previous_arrays.clone();
+        let name = format!("{}_{first}_reduced", self.name);
+        let what = (Alternative::ScanAndReductions, chain, &HashSet::default());
+        let made = self.launch(name, &fused, &scalars[last], kernel, Some(what))?;
+        self.previous_arrays = before;
+        // it writes scalars, but waits for none
+        let writes = |l: &Launch| l.slots.iter().all(|slot| l.computes.iter().any(|of| of.0 == *slot));
+        let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(None) };
+        self.instead(launch, variants);
+        Ok(Some((last, Alternative::ScanAndReductions)))
     }
 
     /// Adds a launch that replaces those that follow.

@@ -278,8 +278,8 @@ fn emit(
             scan::main(l, fused, scan, layout)?
         }
         Choice::WholeScan(scan) => {
-            l.k.kernel.min_resident_blocks = scan::one_pass::RESIDENT;
-            scan::one_pass::main(l, fused, scan, layout)?
+            l.k.kernel.min_resident_blocks = scan::one_pass::resident_blocks(scan);
+            scan::one_pass::main(l, fused, (scan, scalars), layout)?
         }
         Choice::Bins(bins, place) => bins::main(l, fused, (bins, *place), layout)?,
         Choice::Put(put) => put::main(l, fused, put, layout)?,

@@ -39,7 +39,7 @@ use std::rc::Rc;
 const THREADS: u32 = 512;
 const THREADS_OF_GROUPS: u32 = 1024;
 const ROWS: i64 = SCAN_TILE / SCAN_ROW;
-/// The rows of a warp.
+/// The rows of a warp of such a block.
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
 
 /// The maximum number of stored arrays for which a launch that stores elements at other places asks for two resident
@@ -168,12 +168,12 @@ impl<'a> Code<'a> {
         out: &mut Vec<Stmt>,
     ) -> (Elements, Expr, Expr) {
         let begin = bind(l, "begin", tile.times(Expr::int(SCAN_TILE)), out);
-        let of_warp = to_i64(self.warp.clone()).times(Expr::int(OF_WARP * SCAN_ROW));
+        let of_warp = to_i64(self.warp.clone()).times(Expr::int(self.of_warp() * SCAN_ROW));
         let of_lane = to_i64(self.lane.clone()).times(Expr::int(SCAN_CHUNK));
         let base = bind(l, "base", begin.clone().plus(of_warp).plus(of_lane), out);
         let is_full = Expr::binary(BinaryOp::Le, begin.clone().plus(Expr::int(SCAN_TILE)), n.clone());
         let is_full = bind(l, "full", is_full, out);
-        let rows = (0..OF_WARP).map(|j| j * SCAN_ROW).collect();
+        let rows = (0..self.of_warp()).map(|j| j * SCAN_ROW).collect();
         (Elements::new(l, base, rows, SCAN_CHUNK), begin, is_full)
     }
 
@@ -231,9 +231,14 @@ impl<'a> Code<'a> {
         Ok(())
     }
 
+    /// Returns the number of rows of a warp.
+    fn of_warp(&self) -> i64 {
+        ROWS * i64::from(WARP) / i64::from(self.layout.threads)
+    }
+
     /// Returns the number of one of the warp's rows in the tile.
     fn row(&self, row: i64) -> Expr {
-        self.warp.clone().times(int32(OF_WARP as i32)).plus(int32(row as i32))
+        self.warp.clone().times(int32(self.of_warp() as i32)).plus(int32(row as i32))
     }
 
     fn share(&self, l: &mut Lower, name: &'static str, len: i64) -> Vec<Mem> {

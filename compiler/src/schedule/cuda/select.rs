@@ -56,7 +56,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         return step;
     }
     if let Some(whole) = &l.facts.whole_scan {
-        return scan::one_pass::variants(l, fused, whole);
+        return if l.facts.is_for_cpus { Vec::new() } else { scan::one_pass::variants(l, fused, whole) };
     }
     if let Some(scan) = scan::variants(l, fused) {
         return scan;

@@ -70,7 +70,7 @@ impl LaunchContext<'_, '_> {
 
     /// Finds the facts about the nodes that are computed for each element, `own`, and those that are read at other
     /// indices. If a unit of work has several elements, their number is given.
-    fn find_facts_of_elements(
+    pub(super) fn find_facts_of_elements(
         &mut self,
         (own, others): (Vec<NodeId>, &[NodeId]),
         index: NodeId,

@@ -6,6 +6,7 @@ pub mod along;
 pub mod bins;
 pub mod destinations;
 pub(super) mod find;
+pub(super) mod find_reductions;
 pub mod in_order;
 pub mod loop_nests;
 pub(super) mod merge_reductions;
@@ -16,6 +17,7 @@ pub mod placed;
 pub mod products;
 pub mod put;
 pub mod radix;
+pub mod scan_reductions;
 pub mod scans;
 pub mod segments;
 pub mod stencil;
@@ -29,6 +31,7 @@ use crate::core::NodeId;
 use along::Along;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
+use scan_reductions::ScanReductions;
 use scans::Scan;
 use std::rc::Rc;
 use stencil::Stencil;
@@ -56,8 +59,12 @@ pub struct Facts {
     pub resident: Option<Rc<ResidentSegments>>,
     /// The launch as one that reduces rows, and then columns of values that depend on these.
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
-    /// The launch as a whole scan, which one thread of a CPU computes.
+    /// The launch as a whole scan, which one thread of a CPU computes, or blocks of a GPU in one pass.
     pub whole_scan: Option<Scan>,
+    /// Whether another launch computes the whole scan on GPUs.
+    pub is_for_cpus: bool,
+    /// The reductions of what a whole scan gives, if the launch computes them, too.
+    pub scan_reductions: Option<ScanReductions>,
     /// The launch as a chain of stencils.
     pub stencil_chain: Option<Rc<StencilChain>>,
     /// The length of the rows that elements reduce again and again ([`thread_rows`]).

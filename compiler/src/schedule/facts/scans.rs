@@ -91,9 +91,16 @@ impl Scan {
         self.placed.is_some_and(|placed| !placed.is_own)
     }
 
-    /// Whether a GPU has code for the whole in one launch: values of 4 bytes, whose elements stay in their places.
+    /// Returns the size of a value, with all components.
+    pub fn bytes(&self) -> usize {
+        self.types.iter().map(|ty| ty.size()).sum()
+    }
+
+    /// Whether a GPU has code for the whole in one launch: values of 4 or 8 bytes, in components of at least 4, whose
+    /// elements stay in their places.
     pub fn is_one_pass(&self) -> bool {
-        self.types.len() == 1 && self.types[0].size() == 4 && !self.goes_elsewhere()
+        let has_words = self.types.iter().all(|ty| ty.size() >= 4);
+        has_words && self.bytes() <= 8 && !self.goes_elsewhere()
     }
 
     /// Returns the number of elements, as a node.

@@ -6,21 +6,24 @@
 //!
 //! A block publishes the total of its next tile before it awaits what stands before the present one: in a wait
 //! everything is normally there already. Elements wait in shared memory, where each thread has its own to itself, so
-//! that registers are left. If they follow from one array, that is copied there while the tile before is scanned. The
-//! last block to arrive clears the words.
+//! that registers are left. If they follow from one array for each component, these are copied there while the tile
+//! before is scanned. The last block to arrive clears the words.
+//!
+//! Values of 8 bytes fill shared memory with one block, which then has twice as many threads.
 //!
 //! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, which one block clears.
 
+mod memory;
+mod reductions;
 mod words;
 
-use super::{Code, OF_WARP, ROWS, THREADS, Value, chosen, load_all, store_all};
-use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE};
+use super::{Code, ROWS, THREADS, Value, chosen, load_all, store_all};
+use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_TILE};
 use crate::error::Result;
-use crate::kernel::{COPY_BYTES, Expr, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cuda::access;
 use crate::schedule::cuda::elements::Elements;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels;
@@ -29,32 +32,42 @@ use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::scans::Scan;
-use crate::schedule::groups::FusedGroup;
+use crate::schedule::groups::{FusedGroup, is_store};
+use memory::{TileMemory, row_of};
+use reductions::Reductions;
 use std::rc::Rc;
 
 /// The fewest tiles for which it is faster than the parts in launches of their own.
 const MIN_TILES: u32 = 512;
-/// The blocks of a multiprocessor.
-pub const RESIDENT: u32 = 2;
-/// The groups of tiles whose totals the warps of a block await at once.
-const WARPS: i32 = (THREADS / WARP) as i32;
+/// The blocks of a multiprocessor for values of 4 bytes.
+const RESIDENT: u32 = 2;
 const GROUP: i32 = (SCAN_GROUP / SCAN_TILE) as i32;
 /// The counters of tickets and of blocks that have no tile left.
 const TICKETS: i32 = 0;
 const ARRIVALS: i32 = 1;
+
+/// Returns the number of blocks of a multiprocessor. Their threads together are as many for all values.
+pub fn resident_blocks(scan: &Scan) -> u32 {
+    RESIDENT * 4 / scan.bytes().max(4) as u32
+}
 
 /// Returns the variants of a whole scan.
 pub fn variants(l: &LaunchContext, fused: &FusedGroup, scan: &Scan) -> Vec<VariantGroup> {
     if !scan.is_one_pass() {
         return Vec::new();
     }
-    let layout = ThreadLayout { v: SCAN_CHUNK, threads: THREADS, ..Default::default() };
+    let threads = THREADS * RESIDENT / resident_blocks(scan);
+    let layout = ThreadLayout { v: SCAN_CHUNK, threads, ..Default::default() };
     let contiguous = Guards::contiguous();
     let all =
         [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
-    let all = if l.wanted.is_general() { &all[..] } else { &all[..2] };
+    let stores = fused.items.iter().any(|it| is_store(&l.g, it));
+    let is_wanted = |(suffix, guards): &(&str, Guards)| {
+        (stores || *suffix != "_in_place") && (guards.narrow || l.wanted.is_general())
+    };
+    let all: Vec<(&str, Guards)> = all.into_iter().filter(is_wanted).collect();
     let choice = Choice::WholeScan(scan.clone());
-    let mut group = VariantGroup::guarded(choice, layout, &Rc::new(Interior::whole(fused)), all);
+    let mut group = VariantGroup::guarded(choice, layout, &Rc::new(Interior::whole(fused)), &all);
     for variant in &mut group.variants {
         // any share of the threads: blocks stay as long as there are tiles
         variant.profit = Profit { min_blocks: Some(MIN_TILES), min_busy: Some(0), ..Profit::default() };
@@ -66,17 +79,23 @@ pub fn variants(l: &LaunchContext, fused: &FusedGroup, scan: &Scan) -> Vec<Varia
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
-    scan: &Scan,
+    (scan, scalars): (&Scan, &[u32]),
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
     let mut out = Vec::new();
-    let items = Scan::items(&l.launch.g, &fused.items);
-    let code = Code::new(l, (scan, &items), fused, layout, &mut out);
+    let stored = fused.items.iter().filter(|it| is_store(&l.launch.g, it)).cloned().collect();
+    let stored = FusedGroup { items: stored, ..fused.clone() };
+    let items = Scan::items(&l.launch.g, &stored.items);
+    let code = Code::new(l, (scan, &items), &stored, layout, &mut out);
     let blocks = Blocks::new(l, &code, &mut out)?;
     blocks.tiles(l, &mut out)?;
-    blocks.clear(l, &mut out);
+    let mut last = blocks.clear(l, &mut out);
+    if let Some(reductions) = &blocks.reductions {
+        reductions.finish(l, scalars, &mut last.0)?;
+    }
+    out.push(Stmt::If(last.1, last.0, vec![]));
     let words = scan.types.iter().map(|ty| ty.size() as u32 / 4).sum();
-    Ok((out, Grid::Tickets { resident: RESIDENT, words }))
+    Ok((out, Grid::Tickets { resident: resident_blocks(scan), words }))
 }
 
 /// What a block keeps from one tile to the next.
@@ -90,13 +109,12 @@ struct Blocks<'a> {
     present: Reg,
     /// The tile after the next one.
     later: Reg,
-    /// Shared memory for the elements of tiles, of which each thread has its own to itself: the first places of the
-    /// present tile, of the next one, and of the one after it, and the thread's first place in a tile.
-    tile: Mem,
+    /// Shared memory for the elements of tiles, and the slots of the present tile, of the next one, and of the one after
+    /// it.
+    memory: TileMemory,
     slots: [Reg; 3],
-    place: Expr,
-    /// The array that is copied there before it is needed.
-    copied: Option<Copied>,
+    /// The reductions of what the scan gives. They read the present tile's slot until the next barrier.
+    reductions: Option<Reductions<'a>>,
     /// The group of tiles before which everything is joined, and that.
     group: Reg,
     before: Vec<Reg>,
@@ -113,18 +131,11 @@ struct Blocks<'a> {
     inside: Vec<Mem>,
 }
 
-/// An array that is copied to shared memory.
-#[derive(Clone, Copy)]
-struct Copied {
-    array: NodeId,
-    /// Whether its elements are those of the scan.
-    is_all: bool,
-}
-
 impl<'a> Blocks<'a> {
     fn new(l: &mut Lower, code: &'a Code<'a>, out: &mut Vec<Stmt>) -> Result<Blocks<'a>> {
         let n = code.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
+        let reductions = Reductions::new(l, code, &n, out);
         let tiles = Expr::Cast(Ty::I32, Box::new(l.launch.count()));
         let tiles = bind(l, "tiles", tiles, out);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
@@ -140,20 +151,15 @@ impl<'a> Blocks<'a> {
         let [next, present, later] =
             [("next", 0), ("present", -1), ("later", 0)].map(|(name, n)| number(l, name, n));
         // without copies there is no tile after the next one
-        let copied = code.copied_array(l);
-        let count = if copied.is_some() { 3 } else { 2 };
-        let slots = [0, 1, 2].map(|at| number(l, "slot", at % count * SCAN_TILE as i32));
+        let slots = [0, 1, 2].map(|at| number(l, "slot", at * SCAN_TILE as i32));
         let [group, half] = [number(l, "group", 0), number(l, "half", 0)];
-        let inner = (0..OF_WARP).map(|_| code.zeros(l, "inner", out)).collect();
+        let inner = (0..code.of_warp()).map(|_| code.zeros(l, "inner", out)).collect();
         let ticket = l.k.share("ticket", Ty::I32, 2);
         let rows = code.share(l, "rows", ROWS);
         let halved = code.share(l, "halved", ROWS);
-        let groups = code.share(l, "groups", 2 * i64::from(WARPS));
+        let groups = code.share(l, "groups", 2 * i64::from(code.warps()));
         let inside = code.share(l, "inside", 1);
-        let tile = l.k.share("tile", code.scan.types[0], count as u32 * SCAN_TILE as u32);
-        let place = code.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
-        let place = place.plus(code.lane.clone().times(int32(SCAN_CHUNK as i32)));
-        let place = bind(l, "place", place, out);
+        let memory = TileMemory::new(l, code, reductions.is_some(), out);
         Ok(Blocks {
             code,
             n,
@@ -161,10 +167,9 @@ impl<'a> Blocks<'a> {
             next,
             present,
             later,
-            tile,
+            memory,
             slots,
-            place,
-            copied,
+            reductions,
             group,
             before,
             half,
@@ -193,7 +198,7 @@ impl<'a> Blocks<'a> {
         out.extend([Stmt::If(is_leader.clone(), first, vec![]), Stmt::Barrier]);
         out.extend([Stmt::Assign(self.next, ticket(0)), Stmt::Assign(self.later, ticket(1))]);
         let (next, present, later) = (Expr::Reg(self.next), Expr::Reg(self.present), Expr::Reg(self.later));
-        self.copy(l, self.next, self.slots[1], out);
+        self.copy(l, (self.next, self.slots[1]), out);
         let mut body = Vec::new();
         let is_tile = |e: &Expr| Expr::binary(BinaryOp::Lt, e.clone(), self.tiles.clone());
         let has_next = bind(l, "more", is_tile(&next), &mut body);
@@ -204,11 +209,14 @@ impl<'a> Blocks<'a> {
         let take = vec![Stmt::Ticket(taken, int32(TICKETS)), Stmt::Assign(newest, Expr::Reg(taken))];
         let takes = Expr::binary(BinaryOp::And, is_leader.clone(), has_later.clone());
         body.push(Stmt::If(takes, take, vec![]));
-        self.copy(l, self.later, self.slots[2], &mut body);
-        if self.copied.is_some() {
-            body.push(Stmt::CopyWait(1));
+        let is_late = self.reductions.is_some();
+        if !is_late {
+            self.copy(l, (self.later, self.slots[2]), &mut body);
         }
-        let chunks: Vec<Vec<Reg>> = (0..OF_WARP).map(|_| code.zeros(l, "chunk", &mut body)).collect();
+        if self.memory.has_copies() {
+            body.push(Stmt::CopyWait(u32::from(!is_late)));
+        }
+        let chunks: Vec<Vec<Reg>> = (0..code.of_warp()).map(|_| code.zeros(l, "chunk", &mut body)).collect();
         let begin = l.in_block(|l| self.begin(l, &chunks))?;
         body.extend([Stmt::If(has_next.clone(), begin, vec![]), Stmt::Barrier]);
         body.push(Stmt::If(is_leader, vec![Stmt::Store(self.ticket, int32(0), Expr::Reg(newest))], vec![]));
@@ -216,6 +224,12 @@ impl<'a> Blocks<'a> {
         let publishes = Expr::binary(BinaryOp::And, is_first, has_next.clone());
         let publish = l.in_block(|l| self.publish(l))?;
         body.push(Stmt::If(publishes, publish, vec![]));
+        if let Some(reductions) = &self.reductions {
+            // the slot that was the present one's is free
+            self.copy(l, (self.later, self.slots[2]), &mut body);
+            body.push(l.in_block(|l| reductions.join(l))?);
+            body.push(Stmt::Assign(reductions.waiting, present.clone()));
+        }
         let complete = l.in_block(|l| self.complete(l))?;
         let has_present = Expr::binary(BinaryOp::Ge, present.clone(), int32(0));
         body.push(Stmt::If(has_present.clone(), complete, vec![Stmt::Barrier]));
@@ -227,44 +241,21 @@ impl<'a> Blocks<'a> {
         let first = l.k.reg("first", Ty::I32);
         let [a, b, c] = self.slots;
         body.push(Stmt::Let(first, Expr::Reg(a), Default::default()));
-        let of_next = if self.copied.is_some() { c } else { first };
+        let of_next = if self.memory.slots == 2 { first } else { c };
         let turned = [(a, b), (b, of_next), (c, first)];
         body.extend(turned.map(|(to, from)| Stmt::Assign(to, Expr::Reg(from))));
-        out.push(Stmt::While(Expr::binary(BinaryOp::Or, is_tile(&next), has_present), body));
+        let mut goes_on = Expr::binary(BinaryOp::Or, is_tile(&next), has_present);
+        if let Some(reductions) = &self.reductions {
+            let waits = Expr::binary(BinaryOp::Ge, Expr::Reg(reductions.waiting), int32(0));
+            goes_on = Expr::binary(BinaryOp::Or, goes_on, waits);
+        }
+        out.push(Stmt::While(goes_on, body));
         Ok(())
     }
 
-    /// Begins to copy the thread's elements of a tile, if it is full, to a slot.
-    fn copy(&self, l: &mut Lower, tile: Reg, slot: Reg, out: &mut Vec<Stmt>) {
-        let Some(Copied { array, .. }) = self.copied else { return };
-        let from = l.launch.input(array);
-        l.k.vector(from);
-        let mut copies = Vec::new();
-        l.in_block(|l| {
-            let (elements, is_full) = self.elements(l, tile, &mut copies);
-            let mut all = Vec::new();
-            let to = bind(l, "to", self.place.clone().plus(Expr::Reg(slot)), &mut all);
-            for (first, row) in elements.firsts().zip(0..) {
-                let (at, index) = (row_of(&to, row), elements.at(first));
-                let bytes = COPY_BYTES as u32;
-                all.push(Stmt::CopyAsync { bytes, to: self.tile, at, from, index, given: None });
-            }
-            copies.push(Stmt::If(is_full, all, vec![]));
-        });
-        let is_tile = Expr::binary(BinaryOp::Lt, Expr::Reg(tile), self.tiles.clone());
-        out.extend([Stmt::If(is_tile, copies, vec![]), Stmt::CopyGroup]);
-    }
-
-    /// Loads what was copied of the next tile, from its slot.
-    fn load_copies(&self, l: &mut Lower, elements: &Elements, from: &Expr, out: &mut Vec<Stmt>) {
-        let Some(Copied { array, .. }) = self.copied else { return };
-        let ty = l.launch.g.ty(array).elem;
-        for (indices, row) in elements.indices.chunks(SCAN_CHUNK as usize).zip(0..) {
-            let regs: Vec<Reg> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
-            let loaded = l.scope.loaded.get_or_insert_default();
-            loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((array, vec![*i]), Expr::Reg(*r))));
-            access::load(l, self.tile, regs, row_of(from, row), out);
-        }
+    /// Begins to copy a tile to a slot.
+    fn copy(&self, l: &mut Lower, to: (Reg, Reg), out: &mut Vec<Stmt>) {
+        self.memory.copy(l, self.code, to, (&self.n, &self.tiles), out);
     }
 
     /// Returns a tile's elements of the thread, and whether all elements of the tile exist.
@@ -277,17 +268,16 @@ impl<'a> Blocks<'a> {
     fn begin(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let (elements, is_full) = self.elements(l, self.next, &mut out);
-        let slot = bind(l, "own", self.place.clone().plus(Expr::Reg(self.slots[1])), &mut out);
-        let copies = |l: &mut Lower, out: &mut Vec<Stmt>| self.load_copies(l, &elements, &slot, out);
+        let slot = bind(l, "own", self.memory.place.clone().plus(Expr::Reg(self.slots[1])), &mut out);
+        let copies = |l: &mut Lower, out: &mut Vec<Stmt>| self.memory.load_copies(l, &elements, &slot, out);
         let x = code.load_after(l, &elements, (&is_full, &self.n), &copies, &mut out)?;
         let mut keep = Vec::new();
         for (x, row) in x.chunks(SCAN_CHUNK as usize).zip(0..) {
-            let values = x.iter().map(|value| value[0].clone()).collect();
-            access::store(l, self.tile, values, row_of(&slot, row), &mut keep);
+            self.memory.put(l, x, row_of(&slot, row), &mut keep);
         }
-        match self.copied {
-            Some(Copied { is_all: true, .. }) => out.push(Stmt::If(is_full, vec![], keep)),
-            _ => out.append(&mut keep),
+        match self.memory.has_elements() {
+            true => out.push(Stmt::If(is_full, vec![], keep)),
+            false => out.append(&mut keep),
         }
         for (row, x) in x.chunks(SCAN_CHUNK as usize).enumerate() {
             let (_, all) = code.total_of_chunk(l, x, &mut out)?;
@@ -309,8 +299,8 @@ impl<'a> Blocks<'a> {
         let place = Expr::binary(BinaryOp::And, present, int32(GROUP - 1));
         let place = bind(l, "place", place, &mut out);
         let mut round = l.in_block(|l| self.round(l, &group, &place))?;
-        round.push(Stmt::Assign(self.half, int32(WARPS).minus(Expr::Reg(self.half))));
-        round.push(Stmt::Assign(self.group, Expr::Reg(self.group).plus(int32(WARPS))));
+        round.push(Stmt::Assign(self.half, int32(code.warps()).minus(Expr::Reg(self.half))));
+        round.push(Stmt::Assign(self.group, Expr::Reg(self.group).plus(int32(code.warps()))));
         out.push(Stmt::While(Expr::binary(BinaryOp::Le, Expr::Reg(self.group), group.clone()), round));
         out.push(Stmt::Assign(self.group, group));
         let outer: Vec<Reg> = code.types().map(|ty| l.k.reg("outer", ty)).collect();
@@ -327,11 +317,9 @@ impl<'a> Blocks<'a> {
         let outer: Value = outer.iter().map(|r| Expr::Reg(*r)).collect();
         let has_chunk = Expr::binary(BinaryOp::Gt, code.lane.clone(), int32(0));
         let (mut before, mut own) = (Vec::new(), Vec::new());
-        let slot = bind(l, "own", self.place.clone().plus(Expr::Reg(self.slots[0])), &mut out);
+        let slot = bind(l, "own", self.memory.place.clone().plus(Expr::Reg(self.slots[0])), &mut out);
         for (row, inner) in self.inner.iter().enumerate() {
-            let x: Vec<Reg> = (0..SCAN_CHUNK).map(|_| l.k.reg("x", code.scan.types[0])).collect();
-            access::load(l, self.tile, x.clone(), row_of(&slot, row as i32), &mut out);
-            let x: Vec<Value> = x.into_iter().map(|r| vec![Expr::Reg(r)]).collect();
+            let x = self.memory.get(l, code, row_of(&slot, row as i32), &mut out);
             own.push(code.chunk(l, &x, &mut out)?);
             let inner: Value = inner.iter().map(|r| Expr::Reg(*r)).collect();
             let both = code.operator.join(l, &outer, &inner, &mut out)?;
@@ -339,8 +327,16 @@ impl<'a> Blocks<'a> {
             let is_any = Expr::binary(BinaryOp::Or, has_rows, has_chunk.clone());
             before.push(chosen(l, &is_any, &both, &outer, &mut out));
         }
-        let (elements, is_full) = self.elements(l, self.present, &mut out);
-        code.store(l, &elements, (before, own), (is_full, &self.n), &mut out)?;
+        let mut of_reductions = Vec::new();
+        if let Some(reductions) = &self.reductions {
+            let (_, results) = code.partial_results(l, (&before, &own), &mut out)?;
+            of_reductions = reductions.reduce(l, &self.memory, (self.present, self.slots[0]), &results)?;
+        }
+        if !code.fused.items.is_empty() {
+            let (elements, is_full) = self.elements(l, self.present, &mut out);
+            code.store(l, &elements, (before, own), (is_full, &self.n), &mut out)?;
+        }
+        out.append(&mut of_reductions);
         Ok(out)
     }
 
@@ -358,23 +354,10 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Returns the thread's first place in a row, given that in the tile.
-fn row_of(place: &Expr, row: i32) -> Expr {
-    if row == 0 { place.clone() } else { place.clone().plus(int32(row * SCAN_ROW as i32)) }
-}
-
 impl Code<'_> {
-    /// Returns the array that is copied before it is needed: the only one that elements read at their own indices, if
-    /// it has their type.
-    fn copied_array(&self, l: &mut Lower) -> Option<Copied> {
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let roots = self.scan.elements(&mut l.launch.g, index);
-        let read = l.launch.g.reachable(roots.iter().copied());
-        let mut arrays = l.launch.facts.accesses.pointwise().filter(|x| read.contains(x)).copied();
-        let (array, others) = (arrays.next()?, arrays.count());
-        let is_one = others == 0 && l.launch.g.ty(array).elem == self.scan.types[0];
-        let is_all = matches!(l.launch.g.op(roots[0]), Op::Elem(x, at) if *x == array && at[..] == [index]);
-        is_one.then_some(Copied { array, is_all })
+    /// Returns the number of warps of a block, and so of the groups of tiles whose totals they await at once.
+    fn warps(&self) -> i32 {
+        (self.layout.threads / WARP) as i32
     }
 
     /// Declares registers for the components of a value.

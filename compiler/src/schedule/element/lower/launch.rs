@@ -72,6 +72,8 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 resident: None,
                 rows_and_columns: None,
                 whole_scan: None,
+                is_for_cpus: false,
+                scan_reductions: None,
                 stencil_chain: None,
                 grain: TILE as u32,
                 length_of_rows: None,

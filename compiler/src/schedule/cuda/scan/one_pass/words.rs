@@ -1,6 +1,6 @@
 //! What the blocks of a scan in one pass have of one another: totals that they publish and await, and the end.
 
-use super::{ARRIVALS, Blocks, GROUP, WARPS};
+use super::{ARRIVALS, Blocks, GROUP};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::TICKET_COUNTERS;
@@ -8,7 +8,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread};
 use crate::schedule::cuda::levels;
 use crate::schedule::cuda::partial_tile::assigned;
-use crate::schedule::cuda::scan::{THREADS, Value, load_all, store_all};
+use crate::schedule::cuda::scan::{Value, load_all, store_all};
 use crate::schedule::element::lower::{Lower, bind};
 
 impl Blocks<'_> {
@@ -38,8 +38,9 @@ impl Blocks<'_> {
     /// lane has one; then all threads join the groups before it. The first warp, which publishes, has the last group.
     pub(super) fn round(&self, l: &mut Lower, group: &Expr, place: &Expr) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
-        let slot = code.warp.clone().plus(int32(WARPS - 1));
-        let slot = bind(l, "slot", Expr::binary(BinaryOp::And, slot, int32(WARPS - 1)), &mut out);
+        let warps = code.warps();
+        let slot = code.warp.clone().plus(int32(warps - 1));
+        let slot = bind(l, "slot", Expr::binary(BinaryOp::And, slot, int32(warps - 1)), &mut out);
         let awaited = bind(l, "awaited", Expr::Reg(self.group).plus(slot.clone()), &mut out);
         let mut of_warp = Vec::new();
         l.in_block(|l| {
@@ -66,7 +67,7 @@ impl Blocks<'_> {
         })?;
         out.push(Stmt::If(Expr::binary(BinaryOp::Le, awaited, group.clone()), of_warp, vec![]));
         out.push(Stmt::Barrier);
-        let count = group.clone().minus(Expr::Reg(self.group)).min(int32(WARPS));
+        let count = group.clone().minus(Expr::Reg(self.group)).min(int32(warps));
         let count = bind(l, "count", count, &mut out);
         let i = l.k.reg("i", Ty::I32);
         let mut join = Vec::new();
@@ -81,8 +82,9 @@ impl Blocks<'_> {
         Ok(out)
     }
 
-    /// Writes the code of the last block to arrive, which clears tickets and words.
-    pub(super) fn clear(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
+    /// Lets the block arrive. Returns the code of the last one to arrive, which clears tickets and words, and whether
+    /// this one is it.
+    pub(super) fn clear(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> (Vec<Stmt>, Expr) {
         let flag = l.k.share("last", Ty::Bool, 1);
         out.push(Stmt::Barrier);
         let is_last = levels::arrive(l, (flag, 0), (int32(ARRIVALS), Expr::Place(Gpu::Blocks)), None, out);
@@ -90,9 +92,9 @@ impl Blocks<'_> {
         let counters: i32 = self.code.types().map(|ty| ty.size() as i32 / 2).sum();
         let all = self.tiles.clone().times(int32(counters)).plus(int32(TICKET_COUNTERS as i32));
         let mut clear = vec![Stmt::Var(i, thread().times(int32(4)))];
-        let body =
-            vec![Stmt::Clear(Expr::Reg(i)), Stmt::Assign(i, Expr::Reg(i).plus(int32(4 * THREADS as i32)))];
+        let step = int32(4 * self.code.layout.threads as i32);
+        let body = vec![Stmt::Clear(Expr::Reg(i)), Stmt::Assign(i, Expr::Reg(i).plus(step))];
         clear.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), all), body));
-        out.push(Stmt::If(is_last, clear, vec![]));
+        (clear, is_last)
     }
 }
