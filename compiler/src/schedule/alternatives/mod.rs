@@ -188,7 +188,7 @@ impl Scheduler<'_> {
     ) -> Result<Option<(usize, Alternative)>> {
         let last = first + 2;
         let is_one = |parts: &&[FusedGroup]| {
-            let has_gpu_code = |scan: &Scan| !on_cpus && scan.is_one_pass();
+            let has_gpu_code = |scan: &Scan| !on_cpus && scan.is_one_pass(false);
             self.scan_of(parts).is_some_and(|scan| self.scope.has_cpu() || has_gpu_code(&scan))
         };
         let found = fused_groups.get(first..=last).filter(is_one);
@@ -226,7 +226,8 @@ impl Scheduler<'_> {
         };
         let (parts, group) = (&chain[..3], &chain[3]);
         let is_reduction = |it: &Item| g.ty(it.node).is_scalar() && g.op(it.node).is_reduction();
-        if !group.items.iter().all(is_reduction) || self.scan_of(parts).is_none_or(|scan| !scan.is_one_pass())
+        if !group.items.iter().all(is_reduction)
+            || self.scan_of(parts).is_none_or(|scan| !scan.is_one_pass(true))
         {
             return Ok(None);
         }

@@ -24,7 +24,7 @@ impl LaunchContext<'_, '_> {
     ) -> Option<()> {
         let [totals, before, tiles, group] = chain else { return None };
         let scan = Scan::whole(&self.g, [totals, before, tiles].map(|fused| &fused.items[..]))?;
-        if !scan.is_one_pass() {
+        if !scan.is_one_pass(true) {
             return None;
         }
         let index = self.g.sample_index(1)[0].1;

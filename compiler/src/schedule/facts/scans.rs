@@ -96,11 +96,12 @@ impl Scan {
         self.types.iter().map(|ty| ty.size()).sum()
     }
 
-    /// Whether a GPU has code for the whole in one launch: values of 4 or 8 bytes, in components of at least 4, whose
-    /// elements stay in their places.
-    pub fn is_one_pass(&self) -> bool {
-        let has_words = self.types.iter().all(|ty| ty.size() >= 4);
-        has_words && self.bytes() <= 8 && !self.goes_elsewhere()
+    /// Whether a GPU has code for the whole in one launch that is faster than the parts: for values of 4 bytes, or 8 if
+    /// the launch `reduces` what the scan gives, whose elements stay in their places.
+    pub fn is_one_pass(&self, reduces: bool) -> bool {
+        let bytes = self.types[0].size();
+        let is_number = self.types.len() == 1 && (bytes == 4 || reduces && bytes == 8);
+        is_number && !self.goes_elsewhere()
     }
 
     /// Returns the number of elements, as a node.

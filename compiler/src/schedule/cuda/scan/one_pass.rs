@@ -9,7 +9,8 @@
 //! that registers are left. If they follow from one array for each component, these are copied there while the tile
 //! before is scanned. The last block to arrive clears the words.
 //!
-//! Values of 8 bytes fill shared memory with one block, which then has twice as many threads.
+//! Values of 8 bytes fill shared memory with one block, which then has twice as many threads. It waits at barriers for
+//! itself, so that alone it is slower than the parts; with reductions of what the scan gives it is faster.
 //!
 //! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, which one block clears.
 
@@ -37,8 +38,9 @@ use memory::{TileMemory, row_of};
 use reductions::Reductions;
 use std::rc::Rc;
 
-/// The fewest tiles for which it is faster than the parts in launches of their own.
+/// The fewest tiles for which it is faster than the parts in launches of their own, and than these and reductions.
 const MIN_TILES: u32 = 512;
+const MIN_REDUCED: u32 = 128;
 /// The blocks of a multiprocessor for values of 4 bytes.
 const RESIDENT: u32 = 2;
 const GROUP: i32 = (SCAN_GROUP / SCAN_TILE) as i32;
@@ -53,7 +55,8 @@ pub fn resident_blocks(scan: &Scan) -> u32 {
 
 /// Returns the variants of a whole scan.
 pub fn variants(l: &LaunchContext, fused: &FusedGroup, scan: &Scan) -> Vec<VariantGroup> {
-    if !scan.is_one_pass() {
+    let reduces = l.facts.scan_reductions.is_some();
+    if !scan.is_one_pass(reduces) {
         return Vec::new();
     }
     let threads = THREADS * RESIDENT / resident_blocks(scan);
@@ -68,9 +71,10 @@ pub fn variants(l: &LaunchContext, fused: &FusedGroup, scan: &Scan) -> Vec<Varia
     let all: Vec<(&str, Guards)> = all.into_iter().filter(is_wanted).collect();
     let choice = Choice::WholeScan(scan.clone());
     let mut group = VariantGroup::guarded(choice, layout, &Rc::new(Interior::whole(fused)), &all);
+    let min_tiles = if reduces { MIN_REDUCED } else { MIN_TILES };
     for variant in &mut group.variants {
         // any share of the threads: blocks stay as long as there are tiles
-        variant.profit = Profit { min_blocks: Some(MIN_TILES), min_busy: Some(0), ..Profit::default() };
+        variant.profit = Profit { min_blocks: Some(min_tiles), min_busy: Some(0), ..Profit::default() };
     }
     vec![group]
 }
