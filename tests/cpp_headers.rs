@@ -48,7 +48,11 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let name = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy(&path, &name) } else { drop(std::fs::copy(&path, &name).unwrap()) }
+        if path.is_dir() {
+            copy(&path, &name);
+        } else {
+            std::fs::copy(&path, &name).unwrap();
+        }
     }
 }
 
