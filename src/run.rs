@@ -4,8 +4,8 @@ use arraygpu_dsl::{ArgumentValues, Error, KernelFn, Result, ResultValues, call_o
 
 /// The results of `f` for these arguments, computed on this machine's device: a GPU if there is one, else the CPU;
 /// `ARRAYGPU_DEVICE=cpu` chooses. Arguments, results and errors are those of [`eval`](crate::eval), and so are the
-/// bits of the results. Traced values are not printed. Functions that compute the same are one program, whose messages
-/// name the places of the one that ran first.
+/// bits of the results. Traced values are not printed. Functions that compute the same are one program, whose
+/// messages name the places of the one that ran first.
 ///
 /// Cost: the first call of a function compiles it. Every call copies its arguments to the device and its results
 /// back; it is meant for tests, not for measurements.

@@ -1,6 +1,6 @@
-//! What newcomers write, and what they find instead: names that Rust would otherwise explain as methods of iterators,
-//! words of vectors that matrices, tuples and what a filter keeps do not have, indices in brackets, and comparisons as
-//! conditions of `if`. Nothing here can be called.
+//! What newcomers write, and what they find instead: names that Rust would otherwise explain as methods of
+//! iterators, words of vectors that matrices, tuples and what a filter keeps do not have, indices in brackets, and
+//! comparisons as conditions of `if`. Nothing here can be called.
 
 use crate::elem::Elem;
 use crate::filtered::Filtered;

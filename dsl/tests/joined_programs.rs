@@ -3,6 +3,7 @@
 //! simulated GPU.
 
 #![allow(clippy::needless_range_loop, reason = "references are loops over indices")]
+#![allow(clippy::type_complexity, reason = "functions have several results")]
 
 mod common;
 
@@ -55,7 +56,8 @@ fn heights_so_far() {
             ints(n, 15, 200).into_iter().enumerate().map(|(i, v)| (v + i as i64 / 4) as f32 - 60.0).collect();
         let (at, sums, product, lengths, decades) = check(new_heights, (&x,));
         let mut most = f32::NEG_INFINITY;
-        let (mut a, mut s, mut p, mut l): (Vec<i64>, Vec<f32>, f32, Vec<(i32, i64)>) = Default::default();
+        let (mut a, mut s, mut p) = (Vec::<i64>::new(), Vec::<f32>::new(), 0.0f32);
+        let mut l: Vec<(i32, i64)> = Vec::new();
         for i in 0..n {
             if x[i] > most {
                 most = x[i];
@@ -257,7 +259,7 @@ fn statistics_of_segments() {
             }
         }
         assert_eq!(running, wanted);
-        let mut groups = vec![none; 10];
+        let mut groups = [none; 10];
         to.iter()
             .zip(&wanted)
             .filter(|(t, _)| **t < 10)
