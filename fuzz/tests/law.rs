@@ -53,6 +53,7 @@ const MORE: &[(u64, &str)] = &[
     (642, INDEX),
     (702, SPREAD),
     (712, SCAN),
+    (880, NOTHING),
     (889, INDEX),
     (920, INDEX),
     (935, INDEX),

@@ -13,6 +13,7 @@ pub mod marks;
 pub mod memo;
 pub mod replace;
 mod substitute;
+mod values;
 
 use super::labels::{Labels, RecordPlace};
 use super::{NodeId, Op, Type, Var};
@@ -209,31 +210,6 @@ impl Graph {
     /// for such nodes ask this first.
     pub fn has_records(&self) -> bool {
         self.records
-    }
-
-    /// Notes that an open variable stands for a value: computing that may leave an error record, which would be lost
-    /// if nothing needed the variable.
-    pub fn note_value(&mut self, var: Var) {
-        self.of_values.insert(var);
-    }
-
-    /// Does the same for nodes of open variables.
-    pub fn note_values(&mut self, nodes: &[NodeId]) {
-        for n in nodes {
-            if let Op::Var(var, _) = *self.op(*n) {
-                self.note_value(var);
-            }
-        }
-    }
-
-    /// Removes such a note, when the variable is bound.
-    pub fn forget_value(&mut self, var: Var) {
-        self.of_values.remove(&var);
-    }
-
-    /// Returns whether an open variable stands for a value and not for an index.
-    pub fn is_of_value(&self, var: Var) -> bool {
-        self.of_values.contains(&var)
     }
 
     /// Number of nodes.
