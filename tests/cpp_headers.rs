@@ -1,5 +1,5 @@
-//! Two libraries of one process that were compiled with different C++ headers: they share no code of these headers, and
-//! errors of one are caught by the other.
+//! Two libraries of one process that were compiled with different C++ headers: they share no code of these headers,
+//! and errors of one are caught by the other.
 
 mod cpp_program;
 

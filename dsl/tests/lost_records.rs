@@ -12,7 +12,8 @@ use arraygpu_compiler::passes::pipeline;
 use arraygpu_dsl::prelude::*;
 use common::{everywhere, lower, recorded, scalar, vector};
 
-/// A call leaves a record in the function as it was written, after the passes, and in every version on a simulated GPU.
+/// A call leaves a record in the function as it was written, after the passes, and in every version on a simulated
+/// GPU.
 #[track_caller]
 fn leaves(f: &Function, args: &[Value]) -> String {
     let fused = pipeline::run(f, &mut |_, _| ()).expect("the passes work");

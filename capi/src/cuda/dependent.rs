@@ -18,8 +18,8 @@ impl Call<'_> {
     /// Queues a launch, and returns the driver's code.
     ///
     /// # Safety
-    /// `extra` is as `cuLaunchKernel` wants it, with the kernel's parameters, and what they point at stays valid until
-    /// the launch has ended.
+    /// `extra` is as `cuLaunchKernel` wants it, with the kernel's parameters, and what they point at stays valid
+    /// until the launch has ended.
     pub(super) unsafe fn queue_kernel(&self, p: &Running, stream: CUstream, extra: *mut *mut c_void) -> Code {
         let (api, blocks, threads, shared) = (self.gpu.api(), p.blocks, p.variant.threads, p.variant.shared);
         if !self.is_dependent() {

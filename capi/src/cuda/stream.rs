@@ -104,8 +104,8 @@ impl Stream {
 }
 
 impl Shared {
-    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after another, and those of
-    /// a launch are queued under `scratch_launches`.
+    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after another, and those
+    /// of a launch are queued under `scratch_launches`.
     pub fn scratch(&mut self, gpu: &Gpu, bytes: u64) -> Result<CUdeviceptr> {
         grown(gpu, &mut self.scratch, bytes, 64 << 10)
     }

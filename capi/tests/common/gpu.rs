@@ -41,9 +41,11 @@ fn ptx(entry: &str, params: &[&str], body: &str) -> String {
     let registers: Vec<_> = params.iter().map(|p| format!("%{p}")).collect();
     let loads: String = params.iter().map(|p| format!("ld.param.u64 %{p}, [{p}];\n")).collect();
     format!(
-        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {entry}({}) {{
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry {entry}({}) {{
 .reg .pred %p, %q; .reg .b32 %block, %size, %thread, %w; .reg .f32 %a, %b, %c, %sum, %total;
 .reg .b64 %i, %j, %k, %x, %y, %end, {};
+	// sm_90: griddepcontrol.wait;
+	// sm_90: griddepcontrol.launch_dependents;
 {loads}mov.u32 %block, %ctaid.x; mov.u32 %size, %ntid.x; mov.u32 %thread, %tid.x;
 mul.wide.u32 %i, %block, %size; cvt.u64.u32 %x, %thread; add.s64 %i, %i, %x;
 {body}\ndone: ret;\n}}\n\0",

@@ -1,5 +1,5 @@
-//! Gives loops of elements no steps where the arm that needs them is not taken. Kernels compute both arms of a choice,
-//! and the number of steps of an arm that is not taken may be any number.
+//! Gives loops of elements no steps where the arm that needs them is not taken. Kernels compute both arms of a
+//! choice, and the number of steps of an arm that is not taken may be any number.
 //!
 //! ```text
 //! %c = lt %n, 64i64                                    %c = lt %n, 64i64
@@ -8,10 +8,10 @@
 //!                                                      %r = select %c, %s, -1i64
 //! ```
 //!
-//! A condition counts if every way from the results to the loop goes through the arm that it decides, and if it depends
-//! on no other index than the number of steps does. So a loop that has as many steps for all elements, or for all of
-//! a row, keeps that, and may be computed for several elements at once or be stored. A loop whose number of steps is
-//! a constant stays as it is.
+//! A condition counts if every way from the results to the loop goes through the arm that it decides, and if it
+//! depends on no other index than the number of steps does. So a loop that has as many steps for all elements, or for
+//! all of a row, keeps that, and may be computed for several elements at once or be stored. A loop whose number of
+//! steps is a constant stays as it is.
 
 use crate::core::records::{Records, may_record};
 use crate::core::rewrite::rewrite_given;
@@ -184,14 +184,14 @@ impl Ways<'_> {
         self.all.insert(n, known);
     }
 
-    /// Returns the conditions that leave no record. One that may leave a record is computed for a loop on the only way
-    /// to it and in the same element, so that the record is left already.
+    /// Returns the conditions that leave no record. One that may leave a record is computed for a loop on the only
+    /// way to it and in the same element, so that the record is left already.
     fn without_records(&mut self, conditions: &[Condition]) -> Vec<Condition> {
         conditions.iter().copied().filter(|c| !self.records.may(self.g, c.0)).collect()
     }
 
-    /// Whether a condition counts for a loop of so many steps. A test of an index does not: the number of steps of what
-    /// it asks for is limited where it is made (`core/total_reads.rs`).
+    /// Whether a condition counts for a loop of so many steps. A test of an index does not: the number of steps of
+    /// what it asks for is limited where it is made (`core/total_reads.rs`).
     fn counts(&mut self, condition: NodeId, steps: NodeId) -> bool {
         let g = self.g;
         let is_test = |n: &NodeId| matches!(g.op(*n), Op::Within(..) | Op::Leave(..));

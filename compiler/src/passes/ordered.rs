@@ -21,9 +21,9 @@
 //! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements that may
 //! leave error records are stored first, so that a record has the number of its element.
 //!
-//! If the operator or the initial value may leave a record and the call computes the reduction once, the last `reduce`
-//! begins with the initial value instead, a tuple with the flag `true`: then its launch leaves these records, too,
-//! whoever needs the value.
+//! If the operator or the initial value may leave a record and the call computes the reduction once, the last
+//! `reduce` begins with the initial value instead, a tuple with the flag `true`: then its launch leaves these
+//! records, too, whoever needs the value.
 
 use crate::core::records::may_record;
 use crate::core::rewrite::rewrite_from;

@@ -133,8 +133,8 @@ pub enum Grid {
 
 /// The counters before the words of [`Grid::Tickets`]: that of tickets, that of arrivals, and two that are not used.
 pub const TICKET_COUNTERS: u32 = 4;
-/// The elements of each scratch array for a segment of [`Grid::Tickets`], which is a tile of a scan: one for each tile
-/// of the tree.
+/// The elements of each scratch array for a segment of [`Grid::Tickets`], which is a tile of a scan: one for each
+/// tile of the tree.
 pub const TICKET_VALUES: u32 = (SCAN_TILE / TILE) as u32;
 
 impl Grid {

@@ -164,6 +164,7 @@ const CAPI: [&[&str]; 8] = [
         "cuda/call",
         "cuda/choice",
         "cuda/check",
+        "cuda/dependent",
         "cuda/launch",
         "cuda/until",
         "cuda/execute",

@@ -131,8 +131,8 @@ pub fn timed_launches() {
     done();
 }
 
-/// On devices from sm_90 on every launch of a package that waits is dependent; drivers before CUDA 12.3 cannot capture
-/// such launches.
+/// On devices from sm_90 on every launch of a package that waits is dependent; drivers before CUDA 12.3 cannot
+/// capture such launches.
 pub fn dependent_launches() {
     let options = std::env::var("FAKE_CUDA").unwrap_or_default();
     let (fake, context) = (Fake::get(), gpu());

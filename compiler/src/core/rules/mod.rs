@@ -82,8 +82,8 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Returns the replacement of an operation by the first rule that matches and drops no operand with which an error
-/// record may be lost. The operands are already simplified, and not all of them are constants. `simplify` makes the new
-/// nodes.
+/// record may be lost. The operands are already simplified, and not all of them are constants. `simplify` makes the
+/// new nodes.
 pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
     let rules = of(op);
     let ty = match *op {

@@ -1,5 +1,5 @@
-//! Reductions of what a whole scan gives: of its partial results, and of elements that are computed from them, each at
-//! its own index. The launch of the scan can compute them without reading its result again, or storing it.
+//! Reductions of what a whole scan gives: of its partial results, and of elements that are computed from them, each
+//! at its own index. The launch of the scan can compute them without reading its result again, or storing it.
 
 use super::scans::Scan;
 use crate::core::graph::replace::{Found, replaced_by};

@@ -96,8 +96,8 @@ impl Scan {
         self.types.iter().map(|ty| ty.size()).sum()
     }
 
-    /// Whether a GPU has code for the whole in one launch that is faster than the parts: for values of 4 bytes, or 8 if
-    /// the launch `reduces` what the scan gives, whose elements stay in their places.
+    /// Whether a GPU has code for the whole in one launch that is faster than the parts: for values of 4 bytes, or 8
+    /// if the launch `reduces` what the scan gives, whose elements stay in their places.
     pub fn is_one_pass(&self, reduces: bool) -> bool {
         let bytes = self.types[0].size();
         let is_number = self.types.len() == 1 && (bytes == 4 || reduces && bytes == 8);

@@ -9,8 +9,8 @@
 //! that registers are left. If they follow from one array for each component, these are copied there while the tile
 //! before is scanned. The last block to arrive clears the words.
 //!
-//! Values of 8 bytes fill shared memory with one block, which then has twice as many threads. It waits at barriers for
-//! itself, so that alone it is slower than the parts; with reductions of what the scan gives it is faster.
+//! Values of 8 bytes fill shared memory with one block, which then has twice as many threads. It waits at barriers
+//! for itself, so that alone it is slower than the parts; with reductions of what the scan gives it is faster.
 //!
 //! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, which one block clears.
 
@@ -113,8 +113,8 @@ struct Blocks<'a> {
     present: Reg,
     /// The tile after the next one.
     later: Reg,
-    /// Shared memory for the elements of tiles, and the slots of the present tile, of the next one, and of the one after
-    /// it.
+    /// Shared memory for the elements of tiles, and the slots of the present tile, of the next one, and of the one
+    /// after it.
     memory: TileMemory,
     slots: [Reg; 3],
     /// The reductions of what the scan gives. They read the present tile's slot until the next barrier.

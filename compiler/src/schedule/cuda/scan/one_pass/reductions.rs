@@ -3,9 +3,9 @@
 //! A tile of a scan is four tiles of the tree. When its partial results are known, each thread puts them where its
 //! elements lay in shared memory. Behind a barrier a team of 128 threads has a tile of the tree, and each of its
 //! threads a column, which reads 16 partial results and computes what is reduced from them. So nothing that the scan
-//! gives is read from memory again, however many reductions there are. The values of warps wait in shared memory until
-//! a barrier of the next tile, and one thread for each tile of the tree joins them. The last block to arrive joins
-//! the results of all tiles, level by level.
+//! gives is read from memory again, however many reductions there are. The values of warps wait in shared memory
+//! until a barrier of the next tile, and one thread for each tile of the tree joins them. The last block to arrive
+//! joins the results of all tiles, level by level.
 
 use super::memory::{TileMemory, row_of};
 use crate::core::{COLUMNS, NodeId, SCAN_CHUNK, SCAN_TILE, TILE};
