@@ -172,7 +172,8 @@ impl Gpu {
         }
     }
 
-    fn load_module(&self, package: usize, image: Image, entry: &str) -> Result<CUfunction> {
+    /// Loads a module as it is, and looks up its entry.
+    pub(super) fn load_module(&self, package: usize, image: Image, entry: &str) -> Result<CUfunction> {
         let api = self.api();
         let name = CString::new(entry).map_err(|_| error(MODULE, "a NUL in the name"))?;
         let mut log = Log::new();

@@ -58,7 +58,7 @@ impl Gpu {
                 return Ok(function);
             }
         }
-        self.load_image(package, Image { arch: 0, data: ptx.as_ptr().cast() }, entry)
+        self.load_module(package, Image { arch: 0, data: ptx.as_ptr().cast() }, entry)
     }
 
     /// Returns everything that the machine code depends on. Comments are left out: they say where

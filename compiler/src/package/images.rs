@@ -9,7 +9,6 @@ use super::cache::{Cache, Key};
 use super::model::{Package, Variant};
 use super::packed;
 use super::ptxas::{Arch, Ptxas, Usage};
-use crate::backend::ptx::dependent_launch::for_device;
 use crate::backend::ptx::merge_equal::code;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -123,9 +122,7 @@ pub fn make(
         .collect();
     let assemble = |(ptxas, strict): (&Ptxas, bool), entry: &str, ptx: &str, arch: Arch| {
         let (source, object) = (format!("{entry}.{arch}.ptx"), format!("{entry}.{arch}.cubin"));
-        std::fs::write(scratch.join(&source), &*for_device(ptx, arch.number()))
-            .map_err(|e| failed(&source, e))?;
-        let report = ptxas.assemble(arch, scratch, &source, &object)?;
+        let report = ptxas.assemble(arch, ptx, scratch, (&source, &object))?;
         if strict && !report.warnings.is_empty() {
             let said = report.warnings.join("\n");
             return Err(Error::bug("E0607", format!("ptxas warns at {entry} for {arch}:\n{said}")));

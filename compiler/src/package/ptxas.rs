@@ -4,6 +4,7 @@
 //! It is a single program of the CUDA toolkit and needs neither a GPU nor a driver. Its output
 //! depends only on its version, the architecture and the PTX.
 
+use crate::backend::ptx::dependent_launch::for_device;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::fmt;
@@ -131,12 +132,21 @@ impl Ptxas {
         Err(Error::user("E0605", message))
     }
 
-    /// Assembles the file `ptx` of a folder into the file `cubin` in the same folder. If the text uses what only this
-    /// architecture has, as products of warpgroups are, its target names that (`sm_90a`), and so must the option.
-    pub fn assemble(&self, arch: Arch, folder: &Path, ptx: &str, cubin: &str) -> Result<Report> {
-        let mut command = Command::new(&self.program);
+    /// Assembles a text, as devices of the architecture get it ([`for_device`]): writes it to the file `ptx` of a
+    /// folder, and machine code to `cubin` in the same folder. If the text uses what only this architecture has, as
+    /// products of warpgroups are, its target names that (`sm_90a`), and so must the option.
+    pub fn assemble(
+        &self,
+        arch: Arch,
+        text: &str,
+        folder: &Path,
+        (ptx, cubin): (&str, &str),
+    ) -> Result<Report> {
+        let text = for_device(text, arch.number());
+        let (file, mut command) = (folder.join(ptx), Command::new(&self.program));
+        std::fs::write(&file, &*text)
+            .map_err(|e| Error::user("E0504", format!("cannot use {}: {e}", file.display())))?;
         let only = format!("{arch}a");
-        let text = std::fs::read_to_string(folder.join(ptx)).unwrap_or_default();
         let is_only = directive(&text, ".target") == Some(only.as_str());
         let arch = if is_only { only } else { arch.to_string() };
         command.arg(format!("-arch={arch}")).args(["-v", ptx, "-o", cubin]).current_dir(folder);

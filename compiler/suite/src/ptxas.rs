@@ -2,7 +2,7 @@
 //! they need.
 
 use crate::sass;
-use arraygpu_compiler::backend::ptx::dependent_launch::{self, for_device};
+use arraygpu_compiler::backend::ptx::dependent_launch;
 use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage, runs_on};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -155,9 +155,7 @@ pub fn assemble(ptxas: &Ptxas, jobs: &[(&Module, Arch)]) -> Vec<Usage> {
         loop {
             let Some((i, (module, arch))) = next.lock().expect("no panic").next() else { break };
             let (source, object) = (format!("{i}.ptx"), format!("{i}.cubin"));
-            let text = for_device(&module.ptx, arch.number());
-            std::fs::write(folder.path().join(&source), &*text).expect("written");
-            let report = ptxas.assemble(*arch, folder.path(), &source, &object);
+            let report = ptxas.assemble(*arch, &module.ptx, folder.path(), (&source, &object));
             let report = report.unwrap_or_else(|e| panic!("{}: {e}\n{}", module.name, module.ptx));
             assert!(report.warnings.is_empty(), "{} for {arch}: {}", module.name, report.warnings.join("\n"));
             if arch.number() >= dependent_launch::CAPABILITY {

@@ -2,7 +2,6 @@
 //! instructions in the machine code as well, of every type, and one where the author wrote `mul_add` or allowed it
 //! by `fast_math`.
 
-use arraygpu_compiler::backend::ptx::dependent_launch::for_device;
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Targets, compile_for};
 use arraygpu_compiler::package::ptxas::{Arch, Ptxas};
@@ -47,8 +46,8 @@ fn assembled(ptxas: &Ptxas, arch: Arch, body: &str, ty: &str, fast: bool) -> Vec
     let c = compile_for("t", functions, Targets { cpu: false, cuda: true }).expect("it compiles");
     let ptx = c.gpu_variants().next().expect("a version").ptx.clone();
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("a.ptx"), &*for_device(&ptx, arch.number())).expect("written");
-    ptxas.assemble(arch, folder.path(), "a.ptx", "a.cubin").unwrap_or_else(|e| panic!("{e}"));
+    let files = ("a.ptx", "a.cubin");
+    ptxas.assemble(arch, &ptx, folder.path(), files).unwrap_or_else(|e| panic!("{e}"));
     std::fs::read(folder.path().join("a.cubin")).expect("a cubin")
 }
 

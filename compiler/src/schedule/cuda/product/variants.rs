@@ -14,9 +14,9 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The maximum number of block tiles of 64 x 64 up to which a product is split along K (split-K: a block for each
-/// panel of inner indices of a tile). Without it so few block tiles would leave multiprocessors of a large device
-/// idle.
+/// The maximum number of block tiles of 64 x 64 results for which a product uses split-K: several blocks compute one
+/// tile, each from a slice of the inner dimension, and their partial sums are added afterwards. With one block for
+/// each of so few tiles, most multiprocessors of a large device would be idle.
 const SPLIT_K_MAX_BLOCKS: u32 = 200;
 /// The minimum inner length for split-K: two panels.
 const SPLIT_K_MIN_LENGTH: u32 = 1024;
