@@ -112,7 +112,7 @@ fn ptx_assembles() {
         let compiled = compiled(seed, Targets { cpu: false, cuda: true });
         let kernels = compiled.map(|c| c.kernels).unwrap_or_default();
         let code = kernels.into_iter().filter_map(|k| Some(k.gpu?.variants));
-        let named = move |ptx| Module { name: format!("seed {seed}"), ptx };
+        let named = move |ptx| Module { name: format!("seed {seed}"), ptx, is_dependent: true };
         code.flatten().filter(|c| !c.is_merged).map(move |c| named(c.ptx))
     };
     let all: Vec<Module> = (first..).flat_map(module).take(150).collect();

@@ -364,7 +364,8 @@ mod tests {
                 for walk in walks {
                     let (name, text) = (format!("{} of {size}", op as usize), ptx(op, size, *walk));
                     let ptx = text.trim_end_matches('\0').to_string();
-                    assert!(modules[number(op, size, *walk)].replace(ptxas::Module { name, ptx }).is_none());
+                    let module = ptxas::Module { name, ptx, is_dependent: false };
+                    assert!(modules[number(op, size, *walk)].replace(module).is_none());
                 }
             }
         }

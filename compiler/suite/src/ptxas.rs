@@ -62,6 +62,8 @@ pub struct Module {
     pub name: String,
     /// Its text.
     pub ptx: String,
+    /// Whether its kernels may begin while the launch before them ends.
+    pub is_dependent: bool,
 }
 
 impl Module {
@@ -158,7 +160,7 @@ pub fn assemble(ptxas: &Ptxas, jobs: &[(&Module, Arch)]) -> Vec<Usage> {
             let report = ptxas.assemble(*arch, &module.ptx, folder.path(), (&source, &object));
             let report = report.unwrap_or_else(|e| panic!("{}: {e}\n{}", module.name, module.ptx));
             assert!(report.warnings.is_empty(), "{} for {arch}: {}", module.name, report.warnings.join("\n"));
-            if arch.number() >= dependent_launch::CAPABILITY {
+            if module.is_dependent && arch.number() >= dependent_launch::CAPABILITY {
                 let code = std::fs::read(folder.path().join(&object)).expect("a cubin");
                 assert!(sass::waits_first(&code), "{} for {arch} reads before it waits", module.name);
             }

@@ -73,20 +73,17 @@ pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value>
     });
     let steps: Vec<usize> = steps.collect();
     let mut value = |at: usize, name: &str, ty: Type| {
+        let few = steps.contains(&at) && ty.elem == Ty::I64;
+        let mut element = || if few { Lit::i64(rng.below(8) as i64 - 1) } else { literal(ty.elem, rng) };
         if ty.is_scalar() {
-            let few = steps.contains(&at) && ty.elem == Ty::I64;
-            return Value::Scalar(if few {
-                Lit::i64(rng.below(8) as i64 - 1)
-            } else {
-                literal(ty.elem, rng)
-            });
+            return Value::Scalar(element());
         }
         let n = if name == "w" { n2 } else { n };
         let extents = match ty.rank {
             1 => vec![n],
             rank => vec![n.isqrt(), n.isqrt() + 3, 2][..rank.into()].to_vec(),
         };
-        let elements = (0..extents.iter().product()).map(|_| literal(ty.elem, rng)).collect();
+        let elements = (0..extents.iter().product()).map(|_| element()).collect();
         match ty.rank {
             1 => Value::Vector(elements),
             _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), elements),

@@ -17,7 +17,8 @@ use arraygpu_suite::tests_folder;
 fn modules(name: &str, functions: Vec<Function>) -> Vec<Module> {
     let Ok(compiled) = compile_for("m", functions, Targets { cpu: false, cuda: true }) else { return vec![] };
     let code = compiled.kernels.into_iter().filter_map(|k| Some(k.gpu?.variants)).flatten();
-    code.map(|c| Module { name: format!("{name}: {}", c.kernel.name), ptx: c.ptx }).collect()
+    code.map(|c| Module { name: format!("{name}: {}", c.kernel.name), ptx: c.ptx, is_dependent: true })
+        .collect()
 }
 
 #[test]

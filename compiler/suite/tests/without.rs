@@ -109,7 +109,11 @@ fn what_is_left_out_assembles() {
     for o in Optimisation::ALL {
         let c = of(o);
         let texts = texts(&c);
-        all.extend(texts.iter().map(|t| Module { name: o.name().into(), ptx: (*t).into() }));
+        all.extend(texts.iter().map(|t| Module {
+            name: o.name().into(),
+            ptx: (*t).into(),
+            is_dependent: true,
+        }));
     }
     let jobs: Vec<_> = all.iter().map(|m| (m, arch)).collect();
     assert_eq!(assemble(&ptxas, &jobs).len(), all.len());

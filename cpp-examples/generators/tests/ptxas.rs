@@ -36,7 +36,7 @@ fn modules(package: &str, generator: &str) -> Vec<Module> {
     let module = |ptx: String| {
         let (_, entry) = ptx.split_once(".entry ").expect("an entry");
         let entry = entry.split('(').next().unwrap_or_default().trim();
-        Module { name: format!("{package} {entry}"), ptx }
+        Module { name: format!("{package} {entry}"), ptx, is_dependent: true }
     };
     texts.map(module).collect()
 }

@@ -51,7 +51,8 @@ pub fn call(f: &Function, args: &[Value]) -> Vec<Value> {
     before
 }
 
-/// As [`call`], and in every version of every kernel on a simulated GPU, in several layouts.
+/// As [`call`], and on a simulated GPU: what the runtime chooses in every layout, and every version of every kernel in
+/// two layouts, another one of them for each version.
 #[track_caller]
 pub fn everywhere(f: &Function, args: &[Value]) -> Vec<Value> {
     let expected = call(f, args);
@@ -59,16 +60,18 @@ pub fn everywhere(f: &Function, args: &[Value]) -> Vec<Value> {
     let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
     let versions = compiled.kernels.iter().map(|k| k.gpu_variants().len()).max().unwrap_or(0);
     let mut runs = gpu::Runs::default();
-    for version in (0..versions).map(Some).chain([None]) {
-        for layout in gpu::Layout::ALL {
-            let how = gpu::How { layout, version, span: 1, order: Order::Ascending };
-            if !runs.is_new(&compiled, 0, args, how) {
-                continue;
-            }
-            let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));
-            assert!(found.record.is_none(), "{how:?}: {:?}\n{f}", found.record);
-            assert_eq!(found.results, expected, "{how:?}\n{f}");
+    let [first, others @ ..] = gpu::Layout::ALL;
+    let chosen = gpu::Layout::ALL.map(|layout| (None, layout));
+    let forced =
+        (0..versions).flat_map(|v| [first, others[v % others.len()]].map(|layout| (Some(v), layout)));
+    for (version, layout) in chosen.into_iter().chain(forced) {
+        let how = gpu::How { layout, version, span: 1, order: Order::Ascending };
+        if !runs.is_new(&compiled, 0, args, how) {
+            continue;
         }
+        let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));
+        assert!(found.record.is_none(), "{how:?}: {:?}\n{f}", found.record);
+        assert_eq!(found.results, expected, "{how:?}\n{f}");
     }
     expected
 }
