@@ -7,14 +7,14 @@ use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use arraygpu_suite::{operators, rng::Rng, semantics::statements, values};
-use common::{Layout, compile, context, load, load_highest, shapes, share_of_today};
+use arraygpu_suite::{operators, rng::Rng, semantics::statements, today, values};
+use common::{Layout, compile, context, load, load_highest, shapes};
 
 /// Every operator and cast at its corners, in code for vectors and for strides: a third of them a day, because the C
 /// compiler takes minutes for all (`ARRAYGPU_LONG=1`).
 #[test]
 fn operators_at_their_corners() {
-    let functions: Vec<Function> = share_of_today(operators::functions(), 3);
+    let functions: Vec<Function> = today::share(operators::functions(), 3);
     let compiled = compile(functions.clone());
     let loaded = load_highest(&compiled);
     for (i, f) in functions.iter().enumerate() {
@@ -35,7 +35,7 @@ fn fast_functions_are_precise_on_a_cpu() {
     let approximated =
         |f: &Function| ["f32", "f16", "bf16"].iter().any(|ty| f.name.starts_with(&format!("ops_{ty}_")));
     let functions = operators::functions().into_iter().filter(approximated).collect();
-    let functions: Vec<Function> = share_of_today(functions, 3);
+    let functions: Vec<Function> = today::share(functions, 3);
     let fast = functions.iter().map(|f| Function { fast: true, tensor_cores: true, ..f.clone() });
     let loaded = load_highest(&compile(fast.collect()));
     for (i, f) in functions.iter().enumerate() {

@@ -10,16 +10,17 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::plan::Step;
 use arraygpu_compiler::scalar::Ty;
-use arraygpu_suite::rng::{Rng, seeds_of_today};
+use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::strips::Through;
+use arraygpu_suite::today;
 use arraygpu_suite::typed::{compiled_for, numbers};
 use runtime::{Layout, Loaded, context, load_blocks, load_highest, shapes};
 
 #[test]
 fn random_chains() {
     let (mut chains, mut stored) = ([0; 2], 0);
-    for seed in seeds_of_today(60) {
+    for seed in today::seeds(60) {
         let mut rng = Rng::new(seed);
         let vector = seed % 2 == 1;
         let of = if vector { row_chains::Of::Vector } else { row_chains::Of::Rows };
@@ -54,7 +55,7 @@ fn random_chains() {
 #[test]
 fn random_chains_that_gather() {
     let mut recorded = [0; 2];
-    for seed in seeds_of_today(40) {
+    for seed in today::seeds(40) {
         let mut rng = Rng::new(100 + seed);
         let text = row_chains::gathering(&mut rng);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
@@ -112,7 +113,7 @@ fn keeps_columns(c: &Compiled) -> bool {
 #[test]
 fn random_chains_of_columns() {
     let mut kept = 0;
-    for seed in seeds_of_today(24) {
+    for seed in today::seeds(24) {
         let mut rng = Rng::new(200 + seed);
         let text = row_chains::program(&mut rng, row_chains::Of::Columns);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);

@@ -7,13 +7,13 @@ mod common;
 use arraygpu_capi::abi::*;
 use arraygpu_capi::reserve::Reserve;
 use arraygpu_capi::*;
+use arraygpu_suite::today;
 use common::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::time::SystemTime;
 
 /// The library's allocator on top of one that fails on demand.
 #[global_allocator]
@@ -143,11 +143,8 @@ fn work(factor: f32, x: &Vector) -> Result<f32, ()> {
 /// The numbers of the allocations that fail: every seventh, others on each day, or all if there is
 /// time.
 fn which() -> impl Iterator<Item = i64> {
-    let all = std::env::var_os("ARRAYGPU_LONG").is_some();
-    let fixed = std::env::var("ARRAYGPU_DAY").ok().and_then(|day| day.parse().ok());
-    let today = || SystemTime::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as i64;
-    let day: i64 = fixed.unwrap_or_else(today);
-    (if all { 0 } else { day % 7 }..).step_by(if all { 1 } else { 7 })
+    let (first, step) = if today::takes_all() { (0, 1) } else { (today::day() as i64 % 7, 7) };
+    (first..).step_by(step)
 }
 
 /// Repeats the work until no allocation is left that could fail.

@@ -2,8 +2,8 @@
 
 use crate::case::Case;
 use crate::{dsl, generate};
+use arraygpu_suite::today::day;
 use std::ops::Range;
-use std::time::UNIX_EPOCH;
 
 /// More seeds than a machine gets through in a day.
 const OF_A_DAY: u64 = 10_000_000;
@@ -11,12 +11,6 @@ const OF_A_DAY: u64 = 10_000_000;
 /// The program of a seed: of core IR, or of the language ([`dsl`]).
 pub fn case(seed: u64, language: bool) -> Result<Case, String> {
     if language { dsl::program(seed).map(|p| p.1) } else { Ok(Case::of(&generate::program(seed))) }
-}
-
-/// The number of the day, or the one that `ARRAYGPU_DAY` fixes.
-pub fn day() -> u64 {
-    let fixed = std::env::var("ARRAYGPU_DAY").ok().and_then(|day| day.parse().ok());
-    fixed.unwrap_or_else(|| UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs()) / 86_400)
 }
 
 /// Seeds that no other day has. Those of the language are chains, no pairs.

@@ -4,7 +4,8 @@
 mod cpp_program;
 
 use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_fuzz::{dsl, seeds};
+use arraygpu_fuzz::dsl;
+use arraygpu_suite::today;
 use std::fmt::Write;
 
 /// A C++ list of an argument's elements, as bits.
@@ -22,7 +23,7 @@ fn bits(result: &Value) -> String {
 
 #[test]
 fn constructs_in_cpp() {
-    let (all, part) = (dsl::constructs(), seeds::day() as usize % 8);
+    let (all, part) = (dsl::constructs(), today::day() as usize % 8);
     let (mut functions, mut constructs, mut wanted) = (Vec::new(), String::new(), String::new());
     let mut args = Vec::new();
     for number in &all[part * all.len() / 8..(part + 1) * all.len() / 8] {

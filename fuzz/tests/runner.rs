@@ -1,7 +1,8 @@
 //! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every
 //! reader in sixty-four days, and fresh chains of them.
 
-use arraygpu_fuzz::{dsl, seeds};
+use arraygpu_fuzz::dsl;
+use arraygpu_suite::today;
 use std::process::Command;
 
 /// Runs seeds in two processes at a time, and gives what was said. Debug builds may take five times as long.
@@ -40,7 +41,7 @@ fn seeds_of_the_day() {
 /// Each day takes another sixty-fourth of the pairs.
 #[test]
 fn pairs_of_the_day() {
-    let (all, part) = (dsl::pairs(), seeds::day() % 64);
+    let (all, part) = (dsl::pairs(), today::day() % 64);
     let seeds = part * all / 64..(part + 1) * all / 64;
     let said = run(&["--language", "--seeds", &format!("{}..{}", seeds.start, seeds.end), "--chunk", "100"]);
     let programs = programs(&said);

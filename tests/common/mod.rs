@@ -12,6 +12,7 @@ use arraygpu_compiler::package::cc;
 use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::plan::Plan;
 use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_suite::today;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
@@ -92,18 +93,7 @@ pub fn load(compiled: &Compiled) -> Vec<Loaded> {
 pub fn levels_of_today() -> Vec<Level> {
     let all = Level::here();
     let parts = all.len();
-    share_of_today(all, parts)
-}
-
-/// One part of a list that takes long, another one each day; all of it where `ARRAYGPU_LONG=1` asks for it.
-pub fn share_of_today<T>(list: Vec<T>, parts: usize) -> Vec<T> {
-    if std::env::var_os("ARRAYGPU_LONG").is_some_and(|v| v == "1") {
-        return list;
-    }
-    let fixed = std::env::var("ARRAYGPU_DAY").ok().and_then(|day| day.parse().ok());
-    let today = || std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as usize;
-    let day = fixed.unwrap_or_else(today);
-    list.into_iter().enumerate().filter(|(i, _)| i % parts == day % parts).map(|(_, x)| x).collect()
+    today::share(all, parts)
 }
 
 /// As `load`, for the highest level that this machine can run, and optimised less: the C compiler takes most of the

@@ -3,6 +3,7 @@
 
 use crate::count::Counts;
 use crate::pip;
+use crate::programs;
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,8 @@ use std::process::Command;
 /// Runs it on its own programs, or on a file of others in the same form. Adds how many agree.
 pub fn run(file: Option<&Path>, counts: &mut Counts) -> Result {
     let packages = packages()?;
-    sh::run(&mut sh::cargo(&["build", "--quiet", "-p", "arraygpu-fuzz", "--example", "oracle"]))?;
+    // with the packages that the tests are built with, whose features the compiler was built for
+    sh::run(sh::cargo(&["build", "--quiet", "--example", "oracle"]).args(programs::MOST))?;
     let mut compare = sh::program(pip::python().unwrap_or("python3"));
     compare.env("PYTHONPATH", packages).env("PYTHONDONTWRITEBYTECODE", "1");
     compare.arg(sh::root().join("tests/independent/main.py"));

@@ -46,7 +46,7 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// Packages that want features of crates that nothing else wants: built with them, all that uses
 /// those crates, the compiler among it, would be built once more for the steps that build a part of
 /// the workspace. The models are built apart; the derive macros have no tests of their own.
-const MOST: [&str; 5] = ["--workspace", "--exclude", "arraygpu-models", "--exclude", "arraygpu-derive"];
+pub const MOST: [&str; 5] = ["--workspace", "--exclude", "arraygpu-models", "--exclude", "arraygpu-derive"];
 
 /// Which programs are run.
 #[derive(Clone, Copy, PartialEq)]

@@ -3,11 +3,34 @@
 mod expressions;
 mod matrices;
 
-use super::{Array, COPY_BYTES, Kernel, SlotDecl, Stmt};
+use super::{Array, COPY_BYTES, Kernel, Reg, SlotDecl, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty};
 use crate::text::{Cursor, Token};
 use expressions::{define, element, expr, list, memory, register};
+use rustc_hash::FxHashMap as HashMap;
+use std::ops::{Deref, DerefMut};
+
+/// A kernel of which a part has been read.
+struct Reading {
+    kernel: Kernel,
+    /// The registers that are defined so far, by their names.
+    registers: HashMap<String, Reg>,
+}
+
+impl Deref for Reading {
+    type Target = Kernel;
+
+    fn deref(&self) -> &Kernel {
+        &self.kernel
+    }
+}
+
+impl DerefMut for Reading {
+    fn deref_mut(&mut self) -> &mut Kernel {
+        &mut self.kernel
+    }
+}
 
 /// Returns all kernels of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Kernel>> {
@@ -21,7 +44,8 @@ pub fn parse(text: &str) -> Result<Vec<Kernel>> {
 
 fn kernel(c: &mut Cursor) -> Result<Kernel> {
     c.expect("kernel")?;
-    let mut k = Kernel { name: c.global()?, ..Kernel::default() };
+    let kernel = Kernel { name: c.global()?, ..Kernel::default() };
+    let mut k = Reading { kernel, registers: HashMap::default() };
     c.expect("{")?;
     while !c.eat("}") {
         let at = c.position();
@@ -74,7 +98,7 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
         }
     }
     super::verify::verify(&k).map_err(Error::of_text)?;
-    Ok(k)
+    Ok(k.kernel)
 }
 
 fn typed(c: &mut Cursor) -> Result<(String, Ty)> {
@@ -92,7 +116,7 @@ fn sized(c: &mut Cursor) -> Result<(String, Ty, u32)> {
     Ok((name, ty, len))
 }
 
-fn block(c: &mut Cursor, k: &mut Kernel) -> Result<Vec<Stmt>> {
+fn block(c: &mut Cursor, k: &mut Reading) -> Result<Vec<Stmt>> {
     c.nested(|c| {
         c.expect("{")?;
         let mut out = Vec::new();
@@ -103,7 +127,7 @@ fn block(c: &mut Cursor, k: &mut Kernel) -> Result<Vec<Stmt>> {
     })
 }
 
-fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
+fn stmt(c: &mut Cursor, k: &mut Reading) -> Result<Stmt> {
     if let Some(Token::Value(_)) = c.peek() {
         let r = register(c, k)?;
         c.expect("=")?;

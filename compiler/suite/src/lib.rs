@@ -21,6 +21,7 @@ pub mod stencil_stages;
 pub mod strips;
 pub mod tally;
 pub mod tensor_product;
+pub mod today;
 pub mod typed;
 pub mod values;
 pub mod versions;

@@ -30,10 +30,3 @@ impl Rng {
         self.below(n) == 0
     }
 }
-
-/// A third of the seeds below `n`, another one each day of three: what takes many seconds is not compiled and
-/// simulated in full by every run.
-pub fn seeds_of_today(n: u64) -> std::ops::Range<u64> {
-    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) % 3;
-    n * day / 3..n * (day + 1) / 3
-}

@@ -8,10 +8,11 @@ use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{Failure, How, Layout, Runs, call, call_on};
 use arraygpu_suite::mutants;
-use arraygpu_suite::rng::{Rng, seeds_of_today};
+use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
 use arraygpu_suite::strips::Through;
+use arraygpu_suite::today;
 use arraygpu_suite::typed::{compiled, numbers};
 
 /// The rows and columns of matrices: around those of each variant, and beyond what is kept.
@@ -279,7 +280,7 @@ fn clusters() {
 #[test]
 fn random_chains() {
     let mut kept = 0;
-    for seed in seeds_of_today(12) {
+    for seed in today::seeds(12) {
         let mut rng = Rng::new(seed);
         let text = row_chains::program(&mut rng, Of::Columns);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);

@@ -8,10 +8,11 @@ use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{Failure, How, Layout, Runs, call};
 use arraygpu_suite::mutants;
-use arraygpu_suite::rng::{Rng, seeds_of_today};
+use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
 use arraygpu_suite::softmax::SOFTMAX;
+use arraygpu_suite::today;
 use arraygpu_suite::typed::{compiled, numbers};
 
 /// The lengths of rows: around those of each variant, and beyond what a block keeps.
@@ -303,7 +304,7 @@ fn whole_vectors() {
 #[test]
 fn random_chains() {
     let mut kept = [0; 2];
-    for seed in seeds_of_today(24) {
+    for seed in today::seeds(24) {
         let mut rng = Rng::new(seed);
         let vector = seed % 2 == 1;
         let text = row_chains::program(&mut rng, if vector { Of::Vector } else { Of::Rows });
@@ -332,7 +333,7 @@ fn random_chains() {
 #[test]
 fn random_chains_that_gather() {
     let (mut kept, mut recorded) = (0, [0; 2]);
-    for seed in seeds_of_today(24) {
+    for seed in today::seeds(24) {
         let mut rng = Rng::new(100 + seed);
         let text = row_chains::gathering(&mut rng);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);

@@ -6,9 +6,10 @@ use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{How, Layout, call};
-use arraygpu_suite::rng::{Rng, seeds_of_today};
+use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
+use arraygpu_suite::today;
 use arraygpu_suite::typed::{compiled, numbers};
 
 /// The product with a transposed matrix of a product.
@@ -197,7 +198,7 @@ fn other_types_and_reductions() {
 #[test]
 fn random_programs() {
     let mut kept = 0;
-    for seed in seeds_of_today(24) {
+    for seed in today::seeds(24) {
         let mut rng = Rng::new(seed);
         let text = row_chains::program(&mut rng, Of::Both);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);

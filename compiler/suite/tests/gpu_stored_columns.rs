@@ -6,9 +6,10 @@ use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{How, Layout, Runs, call};
-use arraygpu_suite::rng::{Rng, seeds_of_today};
+use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
+use arraygpu_suite::today;
 use arraygpu_suite::typed::{compiled, numbers};
 
 /// A rank-two update, and products from both sides.
@@ -143,6 +144,10 @@ fn a_rank_two_update() {
         assert!(c.functions[0].plan.may_be_in_place(0, 0), "{results}");
         let mut kept = Vec::new();
         for (m, n) in SHAPES {
+            // what is stored takes no part in how a large matrix is divided
+            if m * n > 20_000 && results != "%b, %x, %w" {
+                continue;
+            }
             let args = [&[m, n][..], &[m], &[n], &[m], &[n]].map(|e| numbers(Ty::F32, e, &mut rng));
             kept.extend(check(&c, &args, m * n > 4000, &format!("{results}: {m} by {n}")));
         }
@@ -174,7 +179,7 @@ fn several_matrices_and_types() {
 #[test]
 fn random_chains() {
     let mut kept = 0;
-    for seed in seeds_of_today(21) {
+    for seed in today::seeds(21) {
         let mut rng = Rng::new(seed);
         let text = row_chains::program(&mut rng, Of::Columns);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);

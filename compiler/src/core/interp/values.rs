@@ -94,9 +94,11 @@ pub(super) fn count(extents: &[i64]) -> Option<i64> {
     if extents.contains(&0) { Some(0) } else { extents.iter().try_fold(1i64, |a, n| a.checked_mul(*n)) }
 }
 
-/// Calls `f` with all indices of an index space, in row-major order.
+/// Calls `f` with all indices of an index space, in row-major order. A space with a negative extent has none: core IR
+/// may be written without the rule that refuses it, and kernels have no steps there.
 pub(super) fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
-    let count = count(extents).expect("an index space that the rules allow");
+    let is_negative = extents.iter().any(|n| *n < 0);
+    let count = if is_negative { 0 } else { count(extents).expect("an index space that the rules allow") };
     let mut index = vec![0; extents.len()];
     for _ in 0..count {
         f(&index);

@@ -1,11 +1,12 @@
 //! Registers, memories and expressions.
 
+use super::Reading;
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Kernel, Mem, Reg};
+use crate::kernel::{Expr, Gpu, Mem, Reg};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Position, Token};
 
-pub fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
+pub fn define(c: &mut Cursor, k: &mut Reading, ty: Option<Ty>) -> Result<Reg> {
     let at = c.position();
     let name = c.value()?;
     let ty = match ty {
@@ -15,7 +16,8 @@ pub fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
             c.elem()?
         }
     };
-    if k.regs.iter().any(|r| r.0 == *name) {
+    let register = Reg(k.regs.len() as u32);
+    if k.registers.insert(name.clone(), register).is_some() {
         return Err(Cursor::error_at(at, format!("%{name} is defined twice")));
     }
     // compiler passes number the registers that they add from above those in the text
@@ -25,19 +27,18 @@ pub fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
         k.next_number = k.next_number.max(number + 1);
     }
     k.regs.push((name.into(), ty));
-    Ok(Reg(k.regs.len() as u32 - 1))
+    Ok(register)
 }
 
 /// Reads a register that must be defined.
-pub fn register(c: &mut Cursor, k: &Kernel) -> Result<Reg> {
+pub fn register(c: &mut Cursor, k: &Reading) -> Result<Reg> {
     let at = c.position();
     let name = c.value()?;
-    let i = k.regs.iter().position(|r| r.0 == *name);
-    let i = i.ok_or_else(|| Cursor::error_at(at, format!("%{name} is not defined")))?;
-    Ok(Reg(i as u32))
+    let register = k.registers.get(&name).copied();
+    register.ok_or_else(|| Cursor::error_at(at, format!("%{name} is not defined")))
 }
 
-pub fn memory(k: &Kernel, name: &str, position: Position) -> Result<Mem> {
+pub fn memory(k: &Reading, name: &str, position: Position) -> Result<Mem> {
     let at = |i: usize| i as u32;
     let array = k.arrays.iter().position(|a| a.name == name).map(|i| Mem::Array(at(i)));
     let local = || k.locals.iter().position(|l| l.0 == name).map(|i| Mem::Local(at(i)));
@@ -48,7 +49,7 @@ pub fn memory(k: &Kernel, name: &str, position: Position) -> Result<Mem> {
 }
 
 /// Reads expressions with commas between them.
-pub fn list(c: &mut Cursor, k: &Kernel) -> Result<Vec<Expr>> {
+pub fn list(c: &mut Cursor, k: &Reading) -> Result<Vec<Expr>> {
     let mut out = vec![expr(c, k)?];
     while c.eat(",") {
         out.push(expr(c, k)?);
@@ -57,7 +58,7 @@ pub fn list(c: &mut Cursor, k: &Kernel) -> Result<Vec<Expr>> {
 }
 
 /// Reads `name[index]`.
-pub fn element(c: &mut Cursor, k: &Kernel) -> Result<(Mem, Expr)> {
+pub fn element(c: &mut Cursor, k: &Reading) -> Result<(Mem, Expr)> {
     let at = c.position();
     let m = memory(k, &c.word()?, at)?;
     c.expect("[")?;
@@ -66,16 +67,16 @@ pub fn element(c: &mut Cursor, k: &Kernel) -> Result<(Mem, Expr)> {
     Ok((m, i))
 }
 
-pub fn boxed(c: &mut Cursor, k: &Kernel) -> Result<Box<Expr>> {
+pub fn boxed(c: &mut Cursor, k: &Reading) -> Result<Box<Expr>> {
     c.nested(|c| expr(c, k)).map(Box::new)
 }
 
-pub fn after(c: &mut Cursor, k: &Kernel, mark: &str) -> Result<Box<Expr>> {
+pub fn after(c: &mut Cursor, k: &Reading, mark: &str) -> Result<Box<Expr>> {
     c.expect(mark)?;
     boxed(c, k)
 }
 
-pub fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
+pub fn expr(c: &mut Cursor, k: &Reading) -> Result<Expr> {
     if let Some(l) = c.literal()? {
         return Ok(Expr::Lit(l));
     }

@@ -1,12 +1,13 @@
 //! Products of matrices by a warp or a warpgroup.
 
+use super::Reading;
 use super::expressions::{define, element, list, register};
 use crate::error::Result;
-use crate::kernel::{Kernel, Reg, Stmt};
+use crate::kernel::{Reg, Stmt};
 use crate::text::Cursor;
 
 /// Reads a statement on matrices, after its first word.
-pub fn stmt(word: &str, c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
+pub fn stmt(word: &str, c: &mut Cursor, k: &mut Reading) -> Result<Stmt> {
     Ok(match word {
         "load_matrices" => {
             let mut regs = vec![define(c, k, None)?];
@@ -43,7 +44,7 @@ pub fn stmt(word: &str, c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
 }
 
 /// Reads registers, with commas between them.
-fn registers(c: &mut Cursor, k: &Kernel) -> Result<Vec<Reg>> {
+fn registers(c: &mut Cursor, k: &Reading) -> Result<Vec<Reg>> {
     let mut all = vec![register(c, k)?];
     while c.eat(",") {
         all.push(register(c, k)?);

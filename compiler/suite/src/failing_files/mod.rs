@@ -3,9 +3,9 @@
 //!
 //! `failing_files.c`, loaded before the C library, counts them and says no; the two talk through a file of numbers.
 
+use crate::today;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
 use tempfile::TempDir;
 
 /// What a file operation says that fails.
@@ -175,9 +175,8 @@ pub fn cases(who: Who, seen: &Seen, some: usize) -> (Vec<(Fault, u64)>, usize) {
         kinds.map(|(_, count)| count).sum::<u64>()
     };
     let all: Vec<_> = faults(who).into_iter().flat_map(|f| (0..count(f)).map(move |n| (f, n))).collect();
-    let step = if std::env::var_os("ARRAYGPU_LONG").is_some() { 1 } else { all.len() / some + 1 };
-    let day = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |t| t.as_secs() / 86_400);
-    (all.iter().skip(day as usize % step).step_by(step).copied().collect(), all.len())
+    let (count, parts) = (all.len(), all.len() / some + 1);
+    (today::share(all, parts), count)
 }
 
 /// Files and folders below a folder.
