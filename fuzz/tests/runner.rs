@@ -1,5 +1,5 @@
 //! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every
-//! reader in sixty-four days, and fresh chains of them.
+//! reader in 128 days, and fresh chains of them.
 
 use arraygpu_fuzz::dsl;
 use arraygpu_suite::today;
@@ -38,11 +38,11 @@ fn seeds_of_the_day() {
     }
 }
 
-/// Each day takes another sixty-fourth of the pairs.
+/// Each day takes another part of the pairs, one of 128.
 #[test]
 fn pairs_of_the_day() {
-    let (all, part) = (dsl::pairs(), today::day() % 64);
-    let seeds = part * all / 64..(part + 1) * all / 64;
+    let (all, part) = (dsl::pairs(), today::day() % 128);
+    let seeds = part * all / 128..(part + 1) * all / 128;
     let said = run(&["--language", "--seeds", &format!("{}..{}", seeds.start, seeds.end), "--chunk", "100"]);
     let programs = programs(&said);
     // most long ones are left out in C: `cargo xtask fuzz --language --stage c --long` takes all

@@ -11,7 +11,7 @@ use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::plan::gpu::{Grid, Profit};
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_suite::arguments::{arguments, value};
-use arraygpu_suite::gpu::{How, Layout, call};
+use arraygpu_suite::gpu::{How, Layout, Runs, call};
 use arraygpu_suite::rng::Rng;
 
 #[test]
@@ -48,6 +48,7 @@ fn bits_and_records() {
             let args = arguments(&f, rows, cols, &mut rng);
             let expected = interp::run(&f, &args).unwrap();
             recorded += usize::from(expected.recorded);
+            let mut runs = Runs::default();
             for (which, layout) in Layout::ALL.into_iter().enumerate() {
                 if rows * cols > 1500 && which > 2 {
                     continue;
@@ -58,6 +59,9 @@ fn bits_and_records() {
                 for version in [None].into_iter().chain(strips.map(Some)) {
                     let (span, order) = (1 << (rows % 5), Order::Random(which as u64));
                     let how = How { layout, version, span, order };
+                    if !runs.is_new(&compiled, 0, &args, how) {
+                        continue;
+                    }
                     let case = format!("@{name} of {rows} x {cols}, {layout:?}, version {version:?}");
                     let found = call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{case}: {e}"));
                     entries.extend(found.entries);
