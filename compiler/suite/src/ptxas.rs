@@ -83,7 +83,8 @@ impl Module {
 pub struct Record {
     path: PathBuf,
     title: String,
-    known: HashMap<String, (u64, [Usage; 3])>,
+    /// By name and hash: kernels of one name may have several texts.
+    known: HashMap<(String, u64), [Usage; 3]>,
     text: String,
 }
 
@@ -104,7 +105,7 @@ impl Record {
     /// it.
     pub fn usage(&self, ptxas: &Ptxas, all: &[Module]) -> Vec<[Usage; 3]> {
         let archs = architectures(ptxas);
-        let known = |m: &Module| self.known.get(&m.name).filter(|k| k.0 == m.hash()).map(|k| k.1);
+        let known = |m: &Module| self.known.get(&(m.name.clone(), m.hash())).copied();
         let fresh = all.iter().filter(|m| known(m).is_none());
         let jobs = fresh.flat_map(|m| archs.map(|a| (m, a)));
         let jobs: Vec<_> = jobs.filter(|(m, a)| m.runs_on(*a)).collect();
@@ -136,7 +137,7 @@ impl Record {
     }
 }
 
-fn row(line: &str) -> Option<(String, (u64, [Usage; 3]))> {
+fn row(line: &str) -> Option<((String, u64), [Usage; 3])> {
     let mut words = line.split_whitespace().rev();
     let mut number = || words.next()?.parse().ok();
     let mut usage = [Usage::default(); 3];
@@ -145,7 +146,7 @@ fn row(line: &str) -> Option<(String, (u64, [Usage; 3]))> {
     }
     let hash = u64::from_str_radix(words.next()?, 16).ok()?;
     let name: Vec<&str> = words.rev().collect();
-    Some((name.join(" "), (hash, usage)))
+    Some(((name.join(" "), hash), usage))
 }
 
 /// Assembles each module for the architecture beside it. Fails on an error and on a warning.
