@@ -1494,6 +1494,12 @@ agpu_status agpu_builder_replace(struct agpu_builder *builder,
                                  agpu_node *node);
 
 /**
+ * Chooses how GPUs keep the program's stencils, where that is possible: `direct`, `window`, `tile`, `rows` or
+ * `planes`. If the name is NULL, the compiler chooses. No bit of a result changes.
+ */
+agpu_status agpu_builder_stencil(struct agpu_builder *builder, const char *strategy);
+
+/**
  * Begins the function of a step of an iteration, or of the check that ends one: a builder of its own, in which all
  * nodes of the step are made. Its parameters stand for `count` nodes of `builder`: the first `states` of them are the
  * initial states, which are arrays, the others are what the step reads from outside, computed once. `params` receives

@@ -36,11 +36,12 @@ pub use run::run;
 
 pub use arraygpu_dsl::{
     Argument, ArgumentValue, ArgumentValues, Bits, Boundary, Callable, Collected, Elem, Error, Field, Float,
-    Int, IntoScalar, Item, IterateWhile, KernelFn, MExp, Matrix, MatrixRhs, Num, Outputs, Package,
-    ParameterNames, Parameters, Rank, Record, Result, ResultNames, ResultValues, Results, SExp, ScalarRhs,
-    Scalars, Signed, States, StencilHint, TExp, TensorRhs, VExp, VectorRhs, Volume, Windows, all, any, bf16,
-    cond, eval, f16, fill, generate, generate2, generate3, if_else, iota, iterate, iterate_collect,
-    iterate_collect_indexed, iterate_indexed, iterate_while, lit, s, slet, stage, stage_with,
+    Int, IntoScalar, Item, IterateWhileWithoutCheckEvery, KernelFn, MExp, Matrix, MatrixRhs, Num, Outputs,
+    Package, ParameterNames, Parameters, Rank, Record, Result, ResultNames, ResultValues, Results, SExp,
+    ScalarRhs, Scalars, Signed, States, StencilHint, TExp, TensorRhs, VExp, VectorRhs, Volume, Windows, all,
+    any, bf16, cond, eval, f16, fill, generate, generate2, generate3, if_else, iota, iterate,
+    iterate_collect, iterate_collect_indexed, iterate_indexed, iterate_while, lit, s, slet, stage,
+    stage_with,
 };
 
 #[doc(hidden)]

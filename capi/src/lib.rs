@@ -150,7 +150,7 @@ pub use online::joined::{
     agpu_builder_fold_tuples, agpu_builder_loop, agpu_builder_reduce_noncommutative,
     agpu_builder_reduce_tuples,
 };
-pub use online::stencils::{agpu_builder_pad, agpu_builder_replace};
+pub use online::stencils::{agpu_builder_pad, agpu_builder_replace, agpu_builder_stencil};
 pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use stream::{
     agpu_stream_callback, agpu_stream_callback_once, agpu_stream_create, agpu_stream_free,

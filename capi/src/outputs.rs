@@ -3,12 +3,12 @@
 use crate::abi::AgpuArgKind;
 use crate::arguments::Args;
 use crate::buffer::{Memory, On};
-use crate::error::{OUT_OF_MEMORY, OVERLAP, Result, SHAPE, fail};
+use crate::error::{OUT_OF_MEMORY, OVERLAP, Result, SHAPE, error, fail};
 use crate::log::log;
 use crate::module::Entry;
 use crate::span::{AXES, RANKS, Span, count, extents};
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::Slot;
+use arraygpu_compiler::plan::{Slot, host};
 use arraygpu_compiler::scalar::Lit;
 
 /// Returns the extents of a result or temporary. It is an error if its number of elements
@@ -167,7 +167,15 @@ pub(crate) fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> 
             ws.spans.push(Span::nothing(ty));
             continue;
         }
-        let mut span = Span::dense(std::ptr::null_mut(), ty, shape_of(slot, &ws.host, &mut room)?);
+        // the author's lengths are none that are negative, but one more than they are may wrap
+        let shape = shape_of(slot, &ws.host, &mut room).map_err(|e| {
+            let sizes = host::sizes(plan, &ws.host);
+            error(
+                e.status,
+                format!("an array beside the results has more elements than can be counted{sizes}"),
+            )
+        })?;
+        let mut span = Span::dense(std::ptr::null_mut(), ty, shape);
         if !span.is_empty() && !entry.is_name(t) {
             span.base = ws.memory.take(place, span.len(), ty.size(), on)?;
         }

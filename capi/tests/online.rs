@@ -179,6 +179,24 @@ fn permissions_are_in_the_text() {
     assert!(text(&|b| (fast(b), tensor(true)(b)).0).ends_with(") fast tensor_cores {"));
     assert!(text(&tensor(true)).ends_with(") tensor_cores {"));
     assert!(text(&|b| (tensor(true)(b), tensor(false)(b)).1).ends_with(") {"));
+    let stencil = |name: Option<&'static CStr>| {
+        move |b| ok(unsafe { agpu_builder_stencil(b, name.map_or(null(), CStr::as_ptr)) })
+    };
+    for name in [c"direct", c"planes"] {
+        let wanted = format!(") stencil {} {{", name.to_str().unwrap());
+        assert!(text(&stencil(Some(name))).ends_with(&wanted), "{wanted}");
+    }
+    assert!(text(&|b| (stencil(Some(c"tile"))(b), stencil(None)(b)).1).ends_with(") {"));
+    let unknown = |b| {
+        stencil(Some(c"rows"))(b);
+        let found = unsafe { agpu_builder_stencil(b, c"walk".as_ptr()) };
+        fails(
+            found,
+            AgpuErrorInvalidArgument,
+            &["agpu_builder_stencil", "there is no strategy `walk`: direct, window"],
+        );
+    };
+    assert!(text(&unknown).ends_with(") stencil rows {"));
 }
 
 #[test]

@@ -98,6 +98,29 @@ fn runs_that_are_none_read_nothing_outside() {
     ok(unsafe { agpu_program_free(program) });
 }
 
+/// Arrays beside the results may be longer than the author's: the message has the author's numbers.
+#[test]
+fn lengths_that_nobody_can_count_are_the_calls() {
+    let b = Built::new();
+    let (x, n) = (b.param(c"x", F32, 1), b.param(c"groups", I64, 0));
+    let (zero, first) = (b.constant(F32, 0f32), b.constant(I64, 0i64));
+    let [order] = composite(&b, c"argsort", &[x], None).unwrap();
+    let [sums] = composite(&b, c"scatter_reduce", &[x, zero, order, n], Some(plus(&b))).unwrap();
+    let mut sum = 0;
+    ok(unsafe { agpu_builder_read(b.0, sums, &first, 1, &mut sum) });
+    let program = b.compile(&[sum]);
+    let (v, mut found) = (Vector::in_context(cpu(), &[1.0, 2.0]), 0f32);
+    let mut run = |groups: i64| {
+        let args = [input(v.view()), scalar(&groups), out_scalar(&mut found)];
+        unsafe { agpu_program_run(program, null(), args.as_ptr(), 3) }
+    };
+    ok(run(3));
+    let words = ["more elements than can be counted", "len(x) = 2", "groups = 9223372036854775807"];
+    fails(run(i64::MAX), AgpuStatus::AgpuErrorShape, &words);
+    assert_eq!(found, 1.0);
+    ok(unsafe { agpu_program_free(program) });
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     let b = Built::new();

@@ -169,6 +169,7 @@ fn a_refused_iteration_allows_nothing() {
         let (inner, [state, _]) = step(&b, &[x]);
         ok(unsafe { agpu_builder_fast_math(inner.0, true) });
         ok(unsafe { agpu_builder_tensor_cores(inner.0, true) });
+        ok(unsafe { agpu_builder_stencil(inner.0, c"tile".as_ptr()) });
         let next = inner.apply("add", &[state, state]);
         let (other, [before, _]) = step(&b, &[x]);
         let three = b.constant(I64, 3i64);
@@ -186,6 +187,6 @@ fn a_refused_iteration_allows_nothing() {
         text
     };
     let [taken, refused] = [false, true].map(core);
-    assert!(taken.contains("fast tensor_cores"), "{taken}");
-    assert!(!refused.contains("fast") && !refused.contains("tensor_cores"), "{refused}");
+    assert!(taken.contains("fast tensor_cores stencil tile"), "{taken}");
+    assert!(["fast", "tensor_cores", "stencil"].iter().all(|word| !refused.contains(word)), "{refused}");
 }

@@ -66,7 +66,7 @@ where
     let outcome = outcome.map_err(|e| with_steps_named(e, &call.function, &call.function.name))?;
     if outcome.recorded {
         let (place, what) = watch.recorded().unzip();
-        let message = format!("{}: {}", call.function.name, what.unwrap_or("an error record"));
+        let message = format!("{}: {}", call.function.name, what.unwrap_or_else(|| "an error record".into()));
         let error = compiler::Error::user("E0211", message);
         return Err(error.at(place.as_ref().and_then(|place| place.first())).into());
     }

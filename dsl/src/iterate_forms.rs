@@ -11,10 +11,11 @@ use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::panic::Location;
 
-/// An iteration that a condition ends; [`IterateWhile::check_every`] makes it.
+/// An iteration that a condition ends; [`IterateWhileWithoutCheckEvery::check_every`] makes it. Messages of the Rust
+/// compiler call it by this name where it is used as if it were the states.
 #[must_use = "`.check_every(n)` makes the iteration"]
 #[derive(Debug)]
-pub struct IterateWhile<S, C, F> {
+pub struct IterateWhileWithoutCheckEvery<S, C, F> {
     at: Place,
     limit: NodeRef,
     init: S,
@@ -45,12 +46,12 @@ pub fn iterate_while<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S>(
     init: S,
     condition: C,
     step: F,
-) -> IterateWhile<S, C, F> {
+) -> IterateWhileWithoutCheckEvery<S, C, F> {
     let at = Location::caller();
-    IterateWhile { at, limit: limit.scalar_at(at), init, condition, step }
+    IterateWhileWithoutCheckEvery { at, limit: limit.scalar_at(at), init, condition, step }
 }
 
-impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, C, F> {
+impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhileWithoutCheckEvery<S, C, F> {
     /// The first checked states for which the condition does not hold, and the number of steps that were made. The
     /// states before every `n`th step are checked, the first ones too, and those after the last step.
     ///
@@ -64,7 +65,7 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, 
     /// assert_eq!(call(f, [vector(&[5.0f32, 2.0])]), [vector(&[0.3125f32, 0.125]), scalar(4i64)]);
     /// ```
     pub fn check_every(self, n: u32) -> (S, SExp<i64>) {
-        let IterateWhile { at, limit, init, condition, step } = self;
+        let IterateWhileWithoutCheckEvery { at, limit, init, condition, step } = self;
         let ends = |states: &S| Ends::While { condition: condition(states).node(), every: n.max(1) };
         let f = |_, states| step(states);
         let mut after = iterated(at, limit, &init, Step { f, is_numbered: false, ends });

@@ -130,7 +130,9 @@ pub use filtered::Filtered;
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use item::Item;
 pub use iterate::{iterate, iterate_indexed};
-pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
+pub use iterate_forms::{
+    IterateWhileWithoutCheckEvery, iterate_collect, iterate_collect_indexed, iterate_while,
+};
 pub use kernel_fn::{Argument, Callable, KernelFn, Outputs, ParameterNames, Parameters};
 pub use local_array::LocalArray;
 #[doc(hidden)]
@@ -141,10 +143,11 @@ pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};
 pub use record::{Field, Record};
 pub use reduce::{FirstState, all, any};
 pub use results::{ResultNames, Results, Scalars};
-pub use scalar::{cond, lit, slet};
+pub use scalar::{LetValue, cond, lit, slet};
 pub use scalars::LoopState;
 pub use scatter::{Destinations, IntoDestinations};
 pub use sliced::{AxisPart, Index, Parts, Range, Shape};
+pub use sort::SortedByKey;
 pub use stage::{stage, stage_with};
 pub use states::{Collected, States};
 pub use stencil::Boundary;

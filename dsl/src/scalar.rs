@@ -5,6 +5,7 @@ use crate::handle::{IntoScalar, SExp};
 use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
 use crate::results::{leafwise, of_nodes};
+use crate::scope::Place;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, UnaryOp};
 use std::panic::Location;
@@ -283,6 +284,25 @@ pub fn cond<T: Item>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoS
     of_nodes(&leaves)
 }
 
+/// What [`slet`] gives a variable: what may stand for a scalar expression of `T`.
+#[diagnostic::on_unimplemented(
+    message = "`slet` takes a scalar expression, a record or a constant, not `{Self}`",
+    label = "not a scalar expression",
+    note = "of several values write Rust's own `let`: `let (a, b) = (x + y, x - y);` computes each at most once, however often it is used",
+    note = "so does `let y = x * x;` of an array in the code of each element; `.materialize()` stores it"
+)]
+pub trait LetValue<T: Item> {
+    #[doc(hidden)]
+    fn value_at(self, at: Place) -> NodeRef;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Item, X: IntoScalar<T>> LetValue<T> for X {
+    fn value_at(self, at: Place) -> NodeRef {
+        self.scalar_at(at)
+    }
+}
+
 /// `f(x)`, where `x` is computed at most once and has a variable of its own in the generated code.
 /// It never changes a value. Handles are shared anyway: a handle that is used twice is one value.
 ///
@@ -294,8 +314,8 @@ pub fn cond<T: Item>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoS
 /// assert_eq!(call(f, [scalar(5.0f32), scalar(2.0f32)]), [scalar(9.0f32)]);
 /// ```
 #[track_caller]
-pub fn slet<T: Item, R>(x: impl IntoScalar<T>, f: impl FnOnce(SExp<T>) -> R) -> R {
+pub fn slet<T: Item, R>(x: impl LetValue<T>, f: impl FnOnce(SExp<T>) -> R) -> R {
     let at = Location::caller();
-    let x = SExp::<T>::of(x.scalar_at(at));
+    let x = SExp::<T>::of(x.value_at(at));
     f(leafwise(x, |x| make(at, x.ty, Op::Bound(x))))
 }

@@ -5,12 +5,32 @@ use crate::elem::Elem;
 use crate::handle::VExp;
 use crate::item::Item;
 use crate::node::{NodeRef, Op, make};
-use crate::results::{nodes_of, of_nodes};
+use crate::results::{Results, each_tuple, nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::build::Composite;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
+
+/// What is sorted by keys: a vector, or a tuple of vectors, nested as one likes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be sorted by keys",
+    label = "expected a vector, or a tuple of vectors",
+    note = "write `keys.sort_by_key(x)`, or `keys.sort_by_key((x, y))` of several vectors",
+    note = "the rows of a matrix in the order of keys: `let order = keys.argsort();`, then `generate2(m.rows(), m.cols(), |i, j| m.at(order.at(i), j))`"
+)]
+pub trait SortedByKey: Results {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Item> SortedByKey for VExp<T> {}
+
+macro_rules! of_tuples {
+    ($($name:ident)+) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($name: SortedByKey),+> SortedByKey for ($($name,)+) {}
+    };
+}
+each_tuple!(of_tuples);
 
 fn order(at: Place, which: Composite, x: NodeRef) -> VExp<i64> {
     of_nodes(&composite::composite(at, which, vec![x], None, &[Type::vector(Ty::I64)]))
@@ -84,8 +104,8 @@ impl<T: Elem> VExp<T> {
         of_nodes(&composite::alike(Location::caller(), Composite::SortDescending, vec![self.node()]))
     }
 
-    /// The elements in ascending order, and those of another vector, which may be of records, in the same order. Both
-    /// have one length, which is checked before the function runs.
+    /// The elements in ascending order, and those of another vector, which may be of records, in the same order; or
+    /// those of each vector of a tuple. All have one length, which is checked before the function runs.
     ///
     /// Cost: that of [`VExp::sort`], and a read of each value at its index.
     ///
@@ -96,7 +116,7 @@ impl<T: Elem> VExp<T> {
     /// assert_eq!(call(f, [keys, values]), [vector(&[1i32, 2, 2]), vector(&[1.5f32, 0.5, 2.5])]);
     /// ```
     #[track_caller]
-    pub fn sort_by_key<U: Item>(self, values: VExp<U>) -> (VExp<T>, VExp<U>) {
+    pub fn sort_by_key<V: SortedByKey>(self, values: V) -> (VExp<T>, V) {
         let all = [vec![self.node()], nodes_of(values)].concat();
         let sorted = composite::alike(Location::caller(), Composite::Sort, all);
         (of_nodes(&sorted[..1]), of_nodes(&sorted[1..]))

@@ -91,10 +91,8 @@ fn errors_are_values() {
     let error = eval(read, ([1.0], [0, 1])).expect_err("out of range");
     assert_eq!(error.code(), Some("E0211"));
     let text = error.to_string();
-    assert!(
-        text.contains("an index is out of range") && text.contains(&format!("dsl/tests/eval.rs:{line}:")),
-        "{text}"
-    );
+    let said = "a read of argument1 is out of range: the index 1 of 1 element";
+    assert!(text.contains(said) && text.contains(&format!("dsl/tests/eval.rs:{line}:")), "{text}");
     let quotient = |a: SExp<i32>, b: SExp<i32>| a / b;
     assert_eq!(eval(quotient, (7, 2)).expect("it runs"), 3);
     let error = eval(quotient, (7, 0)).expect_err("by 0");
@@ -102,6 +100,26 @@ fn errors_are_values() {
         error.code() == Some("E0211") && error.to_string().contains("an integer is divided by zero"),
         "{error}"
     );
+    // arrays that are computed, matrices, destinations, and promises, with the numbers of each
+    let said = |error: arraygpu_dsl::Error| error.to_string();
+    let cell = |m: MExp<f32>, i: SExp<i64>| m.at(i, 0) + m.transpose().at(0, 5);
+    let text = said(eval(cell, ([[1.0], [2.0]], -1)).expect_err("out of range"));
+    assert!(
+        text.contains("a read of argument1 is out of range: the index (-1, 0) of 2 x 1 elements"),
+        "{text}"
+    );
+    let computed = |x: VExp<f32>| x.scan(0.0, |a, b| a + b).at(3);
+    let text = said(eval(computed, ([1.0, 2.0],)).expect_err("out of range"));
+    assert!(
+        text.contains("a read of a computed vector is out of range: the index 3 of 2 elements"),
+        "{text}"
+    );
+    let scattered = |x: VExp<f32>, i: VExp<i64>| x.scatter(4, i, 0.0);
+    let text = said(eval(scattered, ([1.0, 2.0], [0, 7])).expect_err("outside"));
+    assert!(text.contains("a destination is outside of the result: the index 7 of 4 elements"), "{text}");
+    let promised = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).with_len(3).sum();
+    let text = said(eval(promised, ([1.0, -1.0, 2.0],)).expect_err("another number"));
+    assert!(text.contains("with_len: 2 elements are kept, not 3"), "{text}");
     // mistakes in the program
     let wrong = eval(|x: VExp<f32>| x.weighted_sum(&[]), ([1.0],)).expect_err("no weights");
     assert_eq!(wrong.code(), Some("E0207"));

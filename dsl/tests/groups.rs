@@ -118,6 +118,18 @@ fn offsets_that_fit_no_segment_leave_a_record() {
         assert!(record.contains("groups.rs"), "{record}");
         assert!(record.contains(&format!("element {segment}")), "{record}");
     }
+    // no segments have one offset
+    let reduced = |x: VExp<f32>, offsets: VExp<i64>| x.segmented_reduce(offsets, 0.0, |a, b| a + b);
+    let scanned = |x: VExp<f32>, offsets: VExp<i64>| x.segmented_scan(offsets, 0.0, |a, b| a + b);
+    let none = [0i64; 0];
+    let said = [eval(reduced, ([1.0], none)), eval(scanned, ([1.0], none))];
+    for (said, name) in said.into_iter().zip(["reduce", "scan"]) {
+        let said = said.expect_err("no offset").to_string();
+        let wanted =
+            format!("segmented_{name} of argument2: there are 0 offsets: k segments have k + 1 of them");
+        assert!(said.contains(&wanted), "{said}");
+    }
+    assert!(eval(reduced, ([1.0], [0])).expect("no segments").is_empty());
 }
 
 #[test]

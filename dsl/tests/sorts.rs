@@ -75,6 +75,26 @@ fn values_move_with_their_keys() {
 }
 
 #[test]
+fn tuples_of_vectors_move_with_their_keys() {
+    let f = |keys: VExp<u8>, x: VExp<f32>, z: VExp<Complex<f32>>| {
+        let (keys, (x, (i, z))) = keys.sort_by_key((x, (iota(x.len()), z)));
+        (keys, x, i, z.re)
+    };
+    let keys: Vec<u8> = (0..77u32).map(|i| (i * 5 % 9) as u8).collect();
+    let x: Vec<f32> = (0..77).map(|i| i as f32 * 0.5).collect();
+    let f = lower(["keys", "x", "z"], ["sorted", "moved", "i", "re"], f);
+    everywhere(&f, &[vector(&keys), vector(&x), vector(&x), vector(&x)]);
+    for other in ["x", "z_re"] {
+        assert!(rules(&f).contains(&format!("same sort: keys, {other}")), "{:?}", rules(&f));
+    }
+    // the same elements as those of a vector each
+    let alone = |k: VExp<u8>, x: VExp<f32>| (k.sort_by_key(x).1, k.sort_by_key((x * 2.0, x)).1.1);
+    let (one, both) = eval(alone, (&keys, &x)).expect("it runs");
+    assert_eq!(one, both);
+    assert_eq!(one[..3], [0.0, 4.5, 9.0]);
+}
+
+#[test]
 fn an_order_is_read_like_any_vector() {
     // ranks, a median, and a step of an iteration that sorts
     let f = |x: VExp<f32>| {

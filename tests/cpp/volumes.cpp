@@ -118,6 +118,33 @@ static void stencils() {
     const gpu_vector<cell> cells(some_cells);
     const gpu_vector<cell> wider = padded(cells, 1, 1, boundary::constant(cell{7, 70}));
     CHECK(same(gpu_vector<float>(+field(wider, &cell::heat)).to_host(), {7, 1, 2, 7}) && field(wider, &cell::kind).to_host()[3] == 70);
+    // a width that is a parameter: one program for all widths, of vectors, matrices, structs, and in steps
+    std::string first;
+    for (std::int64_t k = 0; k < 5; ++k) {
+        const expr<std::int64_t> by(k);
+        const auto wide = padded(v, by, by + 1, boundary::constant(0.5f));
+        if (k == 0) first = program_text(wide, "core");
+        CHECK(program_text(wide, "core") == first && program_text(padded(v, k, k + 1, boundary::constant(0.5f)), "core") != first);
+        CHECK(same(gpu_vector<float>(wide).to_host(), gpu_vector<float>(padded(v, k, k + 1, boundary::constant(0.5f))).to_host()));
+        const auto smooth = [&](const auto &width) { return weighted_sum2(padded(m, {width, 1}, {0, width}, boundary::clamp), {{0.5f, 0.25f}, {1.0f, 2.0f}}); };
+        if (k > 0) CHECK(same(gpu_matrix<float>(smooth(by)).to_host(), gpu_matrix<float>(smooth(k)).to_host()));
+        CHECK(field(gpu_vector<cell>(padded(cells, by, 0, boundary::clamp)), &cell::kind).to_host() == field(gpu_vector<cell>(padded(cells, k, 0, boundary::clamp)), &cell::kind).to_host());
+    }
+    const auto shifted = [&](const auto &width) { return iterate(2, v, [&](auto x) { return slice(padded(x, width, 0, boundary::wrap), 0, 4) * 0.5f; }); };
+    CHECK(same(gpu_vector<float>(shifted(expr<std::int64_t>(1))).to_host(), gpu_vector<float>(shifted(1)).to_host()));
+    CHECK(same(gpu_vector<float>(padded(v, expr<std::int64_t>(4) / 2, 0, boundary::mirror)).to_host(), {2, 1, 1, 2, 4, 8}));
+    const std::array<std::int64_t, 2> sides{1, 0};
+    CHECK(same(gpu_matrix<float>(padded(m, sides, {{0, 0}}, boundary::clamp)).to_host(), {1, 2, 3, 1, 2, 3, 4, 5, 6}));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "the length -2 is negative", eval(padded(v, expr<std::int64_t>(-2), 0, boundary::clamp)));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "is computed by a reduction", eval(padded(v, cast<std::int64_t>(sum(v)), 0, boundary::clamp)));
+    // how GPUs keep them: the outermost hint counts, and no bit changes
+    const auto slope = w[1] - w[0];
+    const auto line = [](const auto &e) { return program_text(e, "core").substr(0, program_text(e, "core").find('\n')); };
+    CHECK(line(slope).find("stencil") == std::string::npos && line(stencil(slope, stencil_hint::tile)).find(" stencil tile {") != std::string::npos);
+    CHECK(line(stencil(stencil(slope, stencil_hint::tile) * 2, stencil_hint::window)).find(" stencil window {") != std::string::npos);
+    CHECK(line(iterate(2, v, [](auto x) { return stencil(slice(padded(x, 1, 0, boundary::clamp), 0, 4), stencil_hint::direct); })).find(" stencil direct {") != std::string::npos);
+    CHECK(same(gpu_vector<float>(stencil(slope, stencil_hint::rows)).to_host(), gpu_vector<float>(slope).to_host()));
+    CHECK(stencil(wider, stencil_hint::planes).heat.c_node() && explain(stencil(slope, stencil_hint::tile)).find("the author asked for tile") != std::string::npos);
     // of volumes: the largest of 27 neighbours, with plain loops
     const gpu_tensor3<float> a = some();
     const host x{a.to_host()};

@@ -9,7 +9,7 @@ use crate::error::{INVALID_ARGUMENT, Result, fail, out};
 use crate::guard::guard_as;
 use crate::handle::{Kind, Table};
 use arraygpu_compiler::build;
-use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type, Var};
+use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, StencilHint, Type, Var};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::HashSet;
@@ -19,12 +19,19 @@ use std::mem::MaybeUninit;
 use std::ptr::without_provenance_mut;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// What the author asks of GPUs, in the function and in the steps of its iterations.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Asked {
+    fast: bool,
+    tensor_cores: bool,
+    pub stencil: Option<StencilHint>,
+}
+
 /// A function under construction.
 pub(super) struct Builder {
     numbers: Numbers,
     name: String,
-    fast: bool,
-    tensor_cores: bool,
+    pub asked: Asked,
     params: Vec<Param>,
     loc: LocStack,
     /// The compiler's builder, once there is a node that is no parameter.
@@ -43,8 +50,7 @@ impl Builder {
         Builder {
             numbers: Numbers::new(),
             name,
-            fast: false,
-            tensor_cores: false,
+            asked: Asked::default(),
             params: Vec::new(),
             loc: LocStack::default(),
             begun: None,
@@ -75,10 +81,11 @@ impl Builder {
         self.loc.clone()
     }
 
-    /// Takes over what the function of a step allows GPUs to do, because the permission holds for the whole program.
-    pub fn allow_as(&mut self, step: &Builder) {
-        self.fast |= step.fast;
-        self.tensor_cores |= step.tensor_cores;
+    /// Takes over what the function of a step asks of GPUs, because that holds for the whole program.
+    pub fn ask_as(&mut self, step: &Builder) {
+        self.asked.fast |= step.asked.fast;
+        self.asked.tensor_cores |= step.asked.tensor_cores;
+        self.asked.stencil = self.asked.stencil.or(step.asked.stencil);
     }
 
     /// Fails if a node depends on a variable that nothing binds.
@@ -179,19 +186,20 @@ impl Builder {
                 self.name
             );
         }
-        let (results, fast, tensor_cores) = (self.results.clone(), self.fast, self.tensor_cores);
+        let (results, asked) = (self.results.clone(), self.asked);
         let mut function = self.function().function.clone();
         function.results = results;
-        allow(&mut function, fast, tensor_cores);
+        ask(&mut function, asked);
         Ok(function)
     }
 }
 
-/// Says what GPUs may do in a function and in the steps of its iterations.
-fn allow(function: &mut Function, fast: bool, tensor_cores: bool) {
-    (function.fast, function.tensor_cores) = (fast, tensor_cores);
+/// Says what the author asks of GPUs in a function and in the steps of its iterations.
+fn ask(function: &mut Function, asked: Asked) {
+    (function.fast, function.tensor_cores, function.stencil) =
+        (asked.fast, asked.tensor_cores, asked.stencil);
     for step in &mut function.steps {
-        allow(Arc::make_mut(step), fast, tensor_cores);
+        ask(Arc::make_mut(step), asked);
     }
 }
 
@@ -205,9 +213,9 @@ pub(super) fn with<T>(
         let builder = BUILDERS.pin(builder.addr())?;
         let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
         let mark = builder.begun.as_ref().map(build::Builder::mark);
-        let allowed = (builder.fast, builder.tensor_cores);
+        let asked = builder.asked;
         f(&mut builder).map(drop).inspect_err(|_| {
-            (builder.fast, builder.tensor_cores) = allowed;
+            builder.asked = asked;
             match (&mut builder.begun, mark) {
                 (Some(begun), Some(mark)) => begun.undo(mark),
                 (begun, _) => *begun = None,
@@ -299,7 +307,7 @@ pub unsafe extern "C" fn agpu_builder_at(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_fast_math(builder: *mut AgpuBuilder, on: bool) -> AgpuStatus {
     with("agpu_builder_fast_math", builder, |b| {
-        b.fast = on;
+        b.asked.fast = on;
         Ok(())
     })
 }
@@ -309,7 +317,7 @@ pub unsafe extern "C" fn agpu_builder_fast_math(builder: *mut AgpuBuilder, on: b
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_tensor_cores(builder: *mut AgpuBuilder, on: bool) -> AgpuStatus {
     with("agpu_builder_tensor_cores", builder, |b| {
-        b.tensor_cores = on;
+        b.asked.tensor_cores = on;
         Ok(())
     })
 }

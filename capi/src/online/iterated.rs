@@ -203,7 +203,7 @@ impl Inner {
         let function = inner.function().function.clone();
         inner.function().function.results.clear();
         inner.function().undo(mark);
-        outer.allow_as(&inner);
+        outer.ask_as(&inner);
         done.map(|()| (function, args))
     }
 }

@@ -1,12 +1,12 @@
-//! The C functions that add what stencils need beside slices: margins beyond the edges, and arrays with a part
-//! replaced.
+//! The C functions for what stencils need beside slices: margins beyond the edges, arrays with a part replaced, and
+//! the strategy of GPUs.
 
-use super::builder::{Builder, make};
+use super::builder::{Builder, make, with};
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use crate::interrupt::refused;
 use arraygpu_compiler::build::Boundary;
-use arraygpu_compiler::core::{NodeId, Type};
+use arraygpu_compiler::core::{NodeId, StencilHint, Type};
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::{CStr, c_char};
 
@@ -90,5 +90,30 @@ pub unsafe extern "C" fn agpu_builder_replace(
         }
         let construct = if start.len() == 1 { "with_slice" } else { "with_block" };
         b.function().replace(construct, array, part, &start).map_err(refused)
+    })
+}
+
+/// Chooses how GPUs keep the program's stencils, where that is possible: `direct`, `window`, `tile`, `rows` or
+/// `planes`. If the name is NULL, the compiler chooses. No bit of a result changes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_stencil(
+    builder: *mut AgpuBuilder,
+    strategy: *const c_char,
+) -> AgpuStatus {
+    with("agpu_builder_stencil", builder, |b| {
+        b.asked.stencil = None;
+        if strategy.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the caller promises a C string.
+        let name = unsafe { CStr::from_ptr(strategy) }.to_string_lossy();
+        let Some((strategy, _)) = StencilHint::ALL.iter().find(|(_, known)| *known == name) else {
+            fail!(
+                INVALID_ARGUMENT,
+                "there is no strategy `{name}`: direct, window, tile, rows and planes are"
+            );
+        };
+        b.asked.stencil = Some(*strategy);
+        Ok(())
     })
 }

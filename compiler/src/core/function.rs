@@ -39,6 +39,11 @@ impl Rule {
         ["windows", "weighted_sum"].iter().any(|construct| subject.starts_with(construct))
     }
 
+    /// Whether a rule is one of offsets of segments, which its subject says.
+    pub(crate) fn is_of_segments(subject: &str) -> bool {
+        subject.starts_with("segmented_")
+    }
+
     /// Every rule with its name in the text IRs.
     pub const ALL: [(Rule, &'static str); 11] = [
         (Rule::Same, "same"),
@@ -75,6 +80,13 @@ impl Rule {
             // the first of k elements stops at length - (k - 1), which is below 0
             Rule::Order if Rule::is_of_windows(subject) => {
                 format!("the window is wider than the array by {}", a.wrapping_sub(b).wrapping_add(1))
+            }
+            // of the slice without the first or the last offset
+            Rule::Order if Rule::is_of_segments(subject) => {
+                let offsets = b.wrapping_sub(a).wrapping_add(1);
+                format!(
+                    "there are {offsets} offsets: k segments have k + 1 of them, so that there is at least 1"
+                )
             }
             Rule::Same => format!("the lengths {a} and {b} differ"),
             Rule::Start => format!("the slice starts at {b}, below 0"),

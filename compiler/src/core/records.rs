@@ -103,10 +103,13 @@ pub fn words_of_test(g: &Graph, n: NodeId) -> Option<&'static str> {
     }
 }
 
-/// What an error record of a read says in a function that is interpreted.
+/// What an error record of a read says if the array is no parameter.
+pub const WORDS_OF_COMPUTED: &str = "a read of a computed vector is out of range";
+
+/// What stands for the words of a read, which name the array.
 pub const WORDS_OF_READ: &str = "an index is out of range";
 
-/// Returns the text of a node's error record, in a function that is interpreted.
+/// Returns the text of a node's error record, without arrays and numbers.
 pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
     match g.op(n) {
         Op::Binary(..) => "an integer is divided by zero",

@@ -21,7 +21,8 @@ pub fn print(package: &Package) -> String {
         super::VERSION
     );
     structs(&mut out, package);
-    let _ = writeln!(out, "namespace {name} {{");
+    // programs that were compiled with other headers of arraygpu have other functions of these names
+    let _ = writeln!(out, "namespace {name} {{\ninline namespace AGPU_HEADERS(v_) {{");
     for entry in &package.entries {
         out.push('\n');
         if entry.results.len() > 1 {
@@ -31,7 +32,7 @@ pub fn print(package: &Package) -> String {
         out.push_str(&overloads.join("\n"));
         misuse(&mut out, name, entry);
     }
-    let _ = write!(out, "\n}}  // namespace {name}\n\n#endif  // {guard}\n");
+    let _ = write!(out, "\n}}  // namespace AGPU_HEADERS\n}}  // namespace {name}\n\n#endif  // {guard}\n");
     out
 }
 

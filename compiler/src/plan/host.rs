@@ -2,7 +2,7 @@
 //! (`scalar::eval`).
 
 use super::{HostId, HostOp, Plan};
-use crate::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
+use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 /// Evaluates again the host scalars that depend on the number of the present step of an iteration, which is now
 /// `turn`.
@@ -74,6 +74,22 @@ fn lengths(plan: &Plan, values: &[Lit]) -> String {
         HostOp::Len(p, axis) => Some(format!("{} = {}", plan.length(*p, *axis), v.as_i64())),
         _ => None,
     });
+    listed(known)
+}
+
+/// Returns the lengths and the scalar parameters of the call that are i64, as text: `; len(x) = 3, n = 4`.
+pub fn sizes(plan: &Plan, values: &[Lit]) -> String {
+    let known = plan.host.iter().zip(values).filter_map(|((_, op), v)| match op {
+        HostOp::Len(p, axis) => Some(format!("{} = {}", plan.length(*p, *axis), v.as_i64())),
+        HostOp::Arg(p) if v.ty == Ty::I64 => {
+            Some(format!("{} = {}", plan.params.get(*p as usize)?.name, v.as_i64()))
+        }
+        _ => None,
+    });
+    listed(known)
+}
+
+fn listed(known: impl Iterator<Item = String>) -> String {
     let list = known.collect::<Vec<_>>().join(", ");
     if list.is_empty() { list } else { format!("; {list}") }
 }

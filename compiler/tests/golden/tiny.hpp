@@ -9,6 +9,7 @@
 #include "tiny.h"
 
 namespace tiny {
+inline namespace AGPU_HEADERS(v_) {
 
 /// As below, with options: context and stream.
 inline void saxpy(
@@ -169,6 +170,7 @@ arraygpu::detail::nothing both(Args&&...)
     return {};
 }
 
+}  // namespace AGPU_HEADERS
 }  // namespace tiny
 
 #endif  // TINY_HPP

@@ -186,7 +186,7 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("scan_backwards", |p| p.x.reverse().scan(0.0, |a, b| a + b).reverse()),
     ("sort", |p| p.x.sort()),
     ("sort_descending", |p| (p.x - p.y).sort_descending()),
-    ("sort_by_key", |p| p.k.sort_by_key(p.x).1),
+    ("sort_by_key", |p| p.k.sort_by_key((p.k * 2, (p.x,))).1.1.0),
     ("filter", |p| {
         let kept = p.x.filter(|v| v.gt(0.25)).map(|v| v * 3.0);
         kept.filled(0.5) + kept.reduce(0.0, |a, b| a + b)

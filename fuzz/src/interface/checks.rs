@@ -82,6 +82,7 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_builder_at", build::at),
     ("agpu_builder_fast_math", build::fast_math),
     ("agpu_builder_tensor_cores", build::tensor_cores),
+    ("agpu_builder_stencil", stencils::strategy),
     ("agpu_builder_param", build::param),
     ("agpu_builder_constant", build::constant),
     ("agpu_builder_variable", build::variable),

@@ -1,8 +1,8 @@
-//! Calls that build margins and arrays with a part replaced.
+//! Calls that build margins and arrays with a part replaced, and choose how stencils are kept.
 
-use super::Thread;
 use super::build::{Done, Sort};
-use super::checks::out;
+use super::checks::{done, out};
+use super::{Thread, pointer};
 use arraygpu_capi::*;
 
 pub(super) fn pad(t: &mut Thread) -> Done {
@@ -34,4 +34,11 @@ pub(super) fn replace(t: &mut Thread) -> Done {
         t.keep_node(at, sort, node);
     }
     Ok(node.is_some())
+}
+
+pub(super) fn strategy(t: &mut Thread) -> Done {
+    let builder = t.builder().0;
+    let name = t.text(&[c"direct", c"window", c"tile", c"rows", c"planes"]);
+    // SAFETY: handles are checked, and NULL or a text.
+    done(unsafe { agpu_builder_stencil(builder, pointer(name)) }, true)
 }

@@ -149,7 +149,7 @@ template <class E> struct states<std::vector<E>> {
 /// Whether an array's elements are those of another in other places, or follow from their indices: to store it would only cost memory.
 inline bool moves(op code) noexcept {
     return code == op::iota || code == op::fill || code == op::slice || code == op::reverse || code == op::transpose || code == op::pick ||
-           code == op::spread || code == op::pad || code == op::replace;
+           code == op::spread || code == op::pad || code == op::pad_by || code == op::replace;
 }
 /// The nodes that a step of this level needs from outside: they are computed once. Constants, and what only moves elements, belong to the step.
 inline std::vector<node_ptr> outside_of(const std::vector<node_ptr> &bodies, int level) {

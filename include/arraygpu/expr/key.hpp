@@ -196,7 +196,8 @@ private:
         case op::reverse:
         case op::pick:
         case op::spread:
-        case op::length: byte(std::uint8_t(n->own.numbers[0])); break;
+        case op::length:
+        case op::stencil: byte(std::uint8_t(n->own.numbers[0])); break;
         case op::loop:
         case op::component: number(std::uint64_t(n->own.numbers[0])); break;
         case op::reduce_tuples:
@@ -211,6 +212,7 @@ private:
         case op::iterate: iteration(n); break;
         case op::slice: slice(n); break;
         case op::transpose:
+        case op::pad_by:
             byte(std::uint8_t(n->own.numbers[0]));
             byte(std::uint8_t(n->own.numbers[1]));
             break;

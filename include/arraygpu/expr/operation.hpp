@@ -6,6 +6,9 @@
 
 namespace arraygpu {
 inline namespace AGPU_HEADERS(v_) {
+/// How GPUs keep the elements that neighbours share: `stencil(e, stencil_hint::tile)`. docs/explain.md has the strategies.
+enum class stencil_hint : std::int64_t { direct, window, tile, rows, planes };
+
 namespace detail {
 
 /// The operation of a node. Keys of programs consist of these numbers; no key outlives the process.
@@ -34,6 +37,7 @@ enum class op : std::uint8_t {
     generate,  // [extent .., variable .., body]
     matmul,    // [matrix, matrix] or of two arrays of planes
     pad,       // [array], with edge::constant [array, value] axis, before, after, edge
+    pad_by,    // [array, before, after], with edge::constant [array, before, after, value] axis, edge
     replace,   // [array, part] start ..
     // reductions of [array]
     sum, product, least, greatest, any, all,
@@ -53,6 +57,7 @@ enum class op : std::uint8_t {
     // of a whole program
     fast_math,    // [expression]
     tensor_cores, // [expression]
+    stencil,      // [expression] stencil_hint
     again         // only in keys: a node that was there before
 };
 
@@ -76,6 +81,12 @@ enum class edge : std::int64_t { clamp, mirror, wrap, constant };
 /// The name of an edge in the C ABI.
 inline const char *edge_name(edge which) noexcept {
     static constexpr const char *names[] = {"clamp", "mirror", "wrap", "constant"};
+    return names[std::size_t(which)];
+}
+
+/// The name of a strategy in the C ABI.
+inline const char *hint_name(stencil_hint which) noexcept {
+    static constexpr const char *names[] = {"direct", "window", "tile", "rows", "planes"};
     return names[std::size_t(which)];
 }
 

@@ -190,6 +190,7 @@ private:
         case op::iota: check(agpu_builder_iota(builder_, pop(), &out)); return out;
         case op::fast_math: check(agpu_builder_fast_math(builder_, true)); return pop();
         case op::tensor_cores: check(agpu_builder_tensor_cores(builder_, true)); return pop();
+        case op::stencil: check(agpu_builder_stencil(builder_, hint_name(stencil_hint(byte())))); return pop();
         case op::fill: {
             const agpu_node *in = take(2);
             check(agpu_builder_fill(builder_, in[0], in[1], &out));
@@ -211,6 +212,13 @@ private:
             const auto beyond = edge(byte());
             const agpu_node value = beyond == edge::constant ? pop() : 0, array = pop();
             const agpu_node before = slice_bound(array, axis), after = slice_bound(array, axis);
+            check(agpu_builder_pad(builder_, array, axis, before, after, edge_name(beyond), value, &out));
+            return out;
+        }
+        case op::pad_by: {
+            const std::uint8_t axis = byte();
+            const auto beyond = edge(byte());
+            const agpu_node value = beyond == edge::constant ? pop() : 0, after = pop(), before = pop(), array = pop();
             check(agpu_builder_pad(builder_, array, axis, before, after, edge_name(beyond), value, &out));
             return out;
         }

@@ -170,22 +170,56 @@ template <class A, class W> auto weighted(const char *word, const A &a, const W 
     return as<T>(sum);
 }
 
-using widths = std::array<std::int64_t, 2>;
+/// The width of a margin: a number of the host, or a scalar expression, which stays a node of the program.
+class width {
+public:
+    template <class N, std::enable_if_t<is_host<N>, int> = 0> width(const N &n) : known_(static_cast<std::int64_t>(n)) {
+        static_assert(!is_real<N>, "the width of a margin is an integer");
+    }
+    template <class N, std::enable_if_t<is_operand<N>, int> = 0> width(const N &n) : node_(index_node(n)) {
+        const bool is_number = node_->code == op::literal || node_->code == op::constant;
+        known_ = is_number ? node_->own.numbers[0] : -1;
+    }
+    /// The number, or -1 if only the program knows it.
+    std::int64_t known() const noexcept { return known_; }
+    bool is_node() const noexcept { return bool(node_); }
+    node_ptr node() const { return node_ ? node_ : make_count(known_); }
+
+private:
+    std::int64_t known_;
+    node_ptr node_;
+};
+/// The margins before and after an axis.
+struct widths {
+    widths(const width &first, const width &second) : before(first), after(second) {}
+    template <class N> widths(const std::array<N, 2> &both) : widths(both[0], both[1]) {}
+    widths(const std::array<std::int64_t, 2> &both) : widths(both[0], both[1]) {}
+    width before, after;
+};
 template <class B> struct is_boundary : std::false_type {};
 template <edge Edge> struct is_boundary<boundary::known_edge<Edge>> : std::true_type {};
 template <class V> struct is_boundary<boundary::constant_edge<V>> : std::true_type {};
 
 inline node_ptr padded(node_ptr array, int axis, const widths &margins, edge beyond, const node_ptr &value, place at) {
-    if (margins[0] == 0 && margins[1] == 0) return array;
+    const bool is_node = margins.before.is_node() || margins.after.is_node();
+    const std::int64_t before = margins.before.known(), after = margins.after.known();
+    if (!is_node && before == 0 && after == 0) return array;
     const auto type = agpu_type(array->type);
     const int rank = array->rank;
     extents_in extents = extents_of(*array.get());
     // a length that no array has is refused when the expression is computed
     const std::int64_t most = INT64_MAX / 4;
-    const bool is_known = extents.n[axis] >= 0 && margins[0] >= 0 && margins[1] >= 0 && extents.n[axis] <= most && margins[0] <= most && margins[1] <= most;
-    extents.n[axis] = is_known ? extents.n[axis] + margins[0] + margins[1] : -1;
+    const bool is_known = extents.n[axis] >= 0 && before >= 0 && after >= 0 && extents.n[axis] <= most && before <= most && after <= most;
+    extents.n[axis] = is_known ? extents.n[axis] + before + after : -1;
+    if (is_node) {
+        node_ptr operands[] = {std::move(array), margins.before.node(), margins.after.node(), value};
+        node_ptr made = make_node(op::pad_by, type, rank, operands, value ? 4 : 3, at);
+        made->own.numbers[0] = axis;
+        made->own.numbers[1] = std::int64_t(beyond);
+        return with_extents(std::move(made), extents);
+    }
     node_ptr made = value ? make_node(op::pad, type, rank, std::move(array), value, at) : make_node(op::pad, type, rank, std::move(array), at);
-    const std::int64_t numbers[] = {axis, margins[0], margins[1], std::int64_t(beyond)};
+    const std::int64_t numbers[] = {axis, before, after, std::int64_t(beyond)};
     std::memcpy(made->own.numbers, numbers, sizeof numbers);
     return with_extents(std::move(made), extents);
 }
@@ -280,22 +314,38 @@ auto weighted_sum3(const A &a, const W (&weights)[P][R][C], const char *file = _
     return detail::weighted("weighted_sum3", a, weights, {file, line});
 }
 
+/// The same value. GPUs keep stencils by this strategy, where that is possible, in the whole program that contains the
+/// expression; of several the outermost one counts, and without one the compiler chooses. `explain(e)` says what was
+/// done. No bit changes.
+template <class A, detail::if_operands<A> = 0> auto stencil(const A &a, stencil_hint strategy) {
+    constexpr int rank = detail::rank_of<A>();
+    using T = detail::element_type<A>;
+    detail::node_ptr made = detail::make_node(detail::op::stencil, detail::type_of<T>::value, rank, detail::operand<A>::node(a));
+    made->own.numbers[0] = std::int64_t(strategy);
+    return expr<T, rank>(std::move(made));
+}
+template <class A, detail::if_compound<A> = 0> auto stencil(const A &a, stencil_hint strategy) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::stencil(part, strategy); });
+}
+
 /// The vector with more elements in front and behind, as the boundary says. Margins that are mirrored or wrapped are
 /// at most as wide as the array, the others need an array with an element. Reading a margin leaves no error record.
+/// A width is a number, which up to 64 is a part of the program, or an expression that is made of lengths and numbers:
+/// `expr<std::int64_t>(k)` is a parameter, so that one program serves all widths.
 template <class A, class B, detail::if_rank<A, 1> = 0>
-auto padded(const A &a, std::int64_t before, std::int64_t after, const B &boundary, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto padded(const A &a, const detail::width &before, const detail::width &after, const B &boundary, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::with_margins(a, {{before, after}}, boundary, {file, line});
 }
 /// The matrix with more rows, `{above, below}`, and more columns, `{left, right}`. Rows are added first, so that
 /// corners continue the rows' margins.
 template <class A, class B, detail::if_rank<A, 2> = 0>
-auto padded(const A &a, const std::array<std::int64_t, 2> &rows, const std::array<std::int64_t, 2> &cols, const B &boundary,
+auto padded(const A &a, const detail::widths &rows, const detail::widths &cols, const B &boundary,
             const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::with_margins(a, {rows, cols}, boundary, {file, line});
 }
 /// The array with more planes, `{front, behind}`, rows and columns, added in this order.
 template <class A, class B, detail::if_rank<A, 3> = 0>
-auto padded(const A &a, const std::array<std::int64_t, 2> &planes, const std::array<std::int64_t, 2> &rows, const std::array<std::int64_t, 2> &cols,
+auto padded(const A &a, const detail::widths &planes, const detail::widths &rows, const detail::widths &cols,
             const B &boundary, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::with_margins(a, {planes, rows, cols}, boundary, {file, line});
 }

@@ -159,7 +159,7 @@ impl<'a> Machine<'a> {
             Op::Binary(op, a, b) => {
                 let (a, b) = (self.scalar(*a, env), self.scalar(*b, env));
                 let (value, fault) = eval_binary(*op, a, b);
-                self.leave(n, fault.is_some() && g.op(n).may_record(g));
+                self.leave(n, fault.is_some() && g.op(n).may_record(g), |m| m.said(n));
                 value
             }
             Op::MulAdd(a, b, c) => {
@@ -176,7 +176,7 @@ impl<'a> Machine<'a> {
                 let array = self.array(*x, env);
                 let index: Vec<i64> = index.iter().map(|i| self.scalar(*i, env).as_i64()).collect();
                 let value = array.position(&index).map(|at| array.elements[at]);
-                self.leave(n, value.is_none());
+                self.leave(n, value.is_none(), |m| m.said_of_read(*x, &index, &array.extents));
                 assert!(
                     value.is_some() || !matches!(g.op(n), Op::Elem(..)),
                     "elem out of bounds: a pass proved wrongly"
@@ -185,12 +185,12 @@ impl<'a> Machine<'a> {
             }
             Op::Within(i, len, _) => {
                 let (i, len) = (self.scalar(*i, env).as_i64(), self.scalar(*len, env).as_i64());
-                self.leave(n, !(0..len).contains(&i));
+                self.leave(n, !(0..len).contains(&i), |m| m.said_of_test(n, [i, len], env));
                 Lit::bool((0..len).contains(&i))
             }
             Op::Leave(label, _) => {
                 let is_left = self.scalar(*label, env).bits != 0;
-                self.leave(n, is_left);
+                self.leave(n, is_left, |m| m.said(n));
                 Lit::bool(is_left)
             }
             Op::Reduce { join, init, src, which } => {

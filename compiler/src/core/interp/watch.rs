@@ -11,7 +11,7 @@ type Show = dyn Fn(&str, &Value);
 /// Watches a call.
 pub struct Watch {
     pub(super) show: Box<Show>,
-    pub(super) recorded: RefCell<Option<(LocStack, &'static str)>>,
+    pub(super) recorded: RefCell<Option<(LocStack, String)>>,
 }
 
 impl Watch {
@@ -23,7 +23,7 @@ impl Watch {
 
     /// Returns the place that left the first error record, in the order in which the interpreter computes, and its
     /// text.
-    pub fn recorded(&self) -> Option<(LocStack, &'static str)> {
+    pub fn recorded(&self) -> Option<(LocStack, String)> {
         self.recorded.borrow().clone()
     }
 }

@@ -6,7 +6,7 @@ use super::region::{Record, Region};
 use super::{Lower, MAX_DEPTH, MAX_OF_EACH, MAX_WRITTEN, Operand, UnlikelyArms};
 use crate::budget;
 use crate::core::labels::{LabelSet, Says};
-use crate::core::records::{WORDS_OF_NUMBER, promised_number, words_of_test};
+use crate::core::records::{WORDS_OF_COMPUTED, WORDS_OF_NUMBER, promised_number, words_of_test};
 use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
@@ -19,7 +19,6 @@ use crate::schedule::element::{approximate, division, nested_loop, slow_path};
 const BETWEEN_CHECKS: usize = 1024;
 
 /// What error records say.
-const COMPUTED: &str = "a read of a computed vector is out of range";
 const DIVISION: &str = "an integer is divided by zero";
 
 impl Lower<'_, '_, '_> {
@@ -199,7 +198,7 @@ impl Lower<'_, '_, '_> {
         }
         let what = match *self.launch.g.op(n) {
             Op::At(x, _) if self.launch.is_param(x) => self.read_of(x),
-            _ => words_of_test(&self.launch.g, n).unwrap_or(COMPUTED).into(),
+            _ => words_of_test(&self.launch.g, n).unwrap_or(WORDS_OF_COMPUTED).into(),
         };
         self.record(n, what, bad, r);
         Ok(Expr::Reg(reg))
@@ -220,7 +219,7 @@ impl Lower<'_, '_, '_> {
             };
             let what = match &place.says {
                 Says::Param(i) if self.launch.is_param(NodeId(*i)) => self.read_of(NodeId(*i)),
-                Says::Param(_) | Says::Read => COMPUTED.into(),
+                Says::Param(_) | Says::Read => WORDS_OF_COMPUTED.into(),
                 Says::Division => DIVISION.into(),
                 Says::Words(words) => words.to_string(),
             };
