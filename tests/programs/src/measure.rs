@@ -162,11 +162,11 @@ pub fn predictions(corpus: &Corpus, wanted: &str, rows: &Measured) -> Result<Str
         }
     }
     for (what, at) in [("in the rows", 0), ("now", 1)] {
-        let within = |most: f64| {
+        let within = |least: f64, most: f64| {
             let ratios = all.iter().map(|us| us[at] / us[2]);
-            ratios.filter(|q| (1.0 / most..=most).contains(q)).count()
+            ratios.filter(|ratio| (least..=most).contains(ratio)).count()
         };
-        let (near, twice, of) = (within(1.15), within(2.0), all.len());
+        let (near, twice, of) = (within(0.85, 1.15), within(0.5, 2.0), all.len());
         out += &format!("{what}: {near} of {of} within 15 %, {twice} within a factor of 2\n");
     }
     Ok(out)
