@@ -2,8 +2,8 @@
 //!
 //! A launch takes the longer of two times, because the one hides most of the other. That of its bytes is known for any
 //! size. That of its operations needs the sizes: it is that of all operations at the rate at which the device issues
-//! instructions or, where few threads run, that of one thread's operations, each of which waits for the one before. The
-//! rates are those of the device; none is fitted to a program.
+//! instructions or, where few threads run, that of one thread's operations, each of which waits for the one before, but
+//! for products. The rates are those of the device; none is fitted to a program.
 
 use super::formula::enclosed;
 use super::model::{Amount, Launched, Predicted};
@@ -67,11 +67,13 @@ impl Computing {
 
     /// Returns the time, in nanoseconds.
     fn ns(&self) -> f64 {
-        let rate = match self.strategy {
-            Strategy::Product => OF_PRODUCT,
-            _ => OPERATIONS,
+        let (rate, wait) = match self.strategy {
+            // a thread has many results at once, whose operations wait for none of each other
+            Strategy::Product => (OF_PRODUCT, 0.0),
+            Strategy::Contraction => (OPERATIONS, 0.0),
+            _ => (OPERATIONS, WAIT),
         };
-        (self.operations / rate).max(self.operations / self.threads * WAIT + self.reads * READ)
+        (self.operations / rate).max(self.operations / self.threads * wait + self.reads * READ)
     }
 
     /// Returns by how many microseconds the operations take longer than to move so many bytes.

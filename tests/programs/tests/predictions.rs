@@ -3,9 +3,10 @@
 use arraygpu_programs::{corpus, measure, measured};
 
 /// Programs, each with why its prediction could be far.
-const PROGRAMS: [(&str, &str); 8] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("axpy", "bytes alone"),
     ("gemm", "a product, which computes more than it moves"),
+    ("matrix_power", "products of few threads, each with many results at once"),
     ("layer_norm", "a launch runs instead of those that read rows again"),
     ("softmax_stored", "what is stored between stays in registers"),
     ("normalised_scan_steps", "a launch runs instead of others in each step of an iteration"),
