@@ -100,7 +100,7 @@ fn scalar_parameters() {
 #[test]
 fn fields() {
     let report = json(&[]);
-    assert_eq!((&report["version"], &report["bandwidth_gb_s"]), (&2.into(), &Value::Null));
+    assert_eq!((&report["version"], &report["bandwidth_gb_s"]), (&3.into(), &Value::Null));
     let names: Vec<_> = report["functions"].as_array().expect("a list").iter().map(|f| &f["name"]).collect();
     assert_eq!(names, ["dot", "sums", "part"]);
     let sums = &report["functions"][1]["kernels"][0];

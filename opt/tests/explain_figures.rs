@@ -218,3 +218,53 @@ fn elements_that_are_tuples_are_no_hint() {
     let report: Value = serde_json::from_str(&report).expect("JSON");
     assert!(report["functions"][0]["operations"]["made"].as_u64() > Some(1 << 24));
 }
+
+/// The figures are those of the launches that run: of an alternative where a variant serves the sizes, else of the
+/// launches that it would replace.
+#[test]
+fn alternatives_that_run_count_instead_of_others() {
+    let of = |program: &str, extents: &[&str]| {
+        let sizes = extents.iter().flat_map(|e| ["--extent", e]);
+        let options = ["--explain=json", "--bandwidth", "1000"].into_iter().chain(sizes);
+        let text = run(program, &Arguments::of_options(options).expect("options")).expect("compiled");
+        serde_json::from_str::<Value>(&text).expect("a report")["functions"].clone()
+    };
+    let softmax = |extents: &[&str]| {
+        of(include_str!("../../compiler/tests/files/stored_exponentials.core"), extents)[0].clone()
+    };
+    let replaced = |f: &Value| -> Vec<Value> {
+        f["kernels"].as_array().expect("a list").iter().map(|k| k["replaced_by"].clone()).collect()
+    };
+
+    let short = softmax(&["x=512x256"]);
+    let rows = &short["alternatives"][0];
+    assert_eq!((&rows["name"], &rows["runs"]), (&"softmax_0_rows".into(), &true.into()));
+    assert_eq!((&short["launches"]["value"], &rows["launches"]["value"]), (&1.into(), &1.into()));
+    assert_eq!((&short["bytes"]["value"], &rows["bytes"]["value"]), (&1_048_576.into(), &1_048_576.into()));
+    assert_eq!(short["predicted"], rows["predicted"]);
+    assert_eq!(replaced(&short), vec![Value::from("softmax_0_rows"); 4]);
+
+    // no block can keep such a row
+    let long = softmax(&["x=4x100000000"]);
+    assert_eq!((&long["launches"]["value"], &long["alternatives"][0]["runs"]), (&4.into(), &false.into()));
+    assert_eq!(replaced(&long), vec![Value::Null; 4]);
+    // without sizes nothing is known
+    let unknown = softmax(&[]);
+    assert_eq!(
+        (&unknown["launches"]["value"], &unknown["alternatives"][0]["runs"]),
+        (&4.into(), &Value::Null)
+    );
+    assert_eq!(replaced(&unknown), vec![Value::Null; 4]);
+
+    // an alternative among the launches that another one replaces runs where that does not
+    let columns = include_str!("../../compiler/tests/files/resident_columns_stored.core");
+    for (extents, runs) in [("a=200x300", [true, false]), ("a=100000x3000", [false, true])] {
+        let all = of(columns, &[extents]);
+        let again = all.as_array().expect("a list").iter().find(|f| f["name"] == "again").expect("again");
+        let alternatives = again["alternatives"].as_array().expect("a list");
+        assert_eq!(alternatives.iter().map(|a| &a["runs"]).collect::<Vec<_>>(), runs, "{extents}");
+        let names: Vec<Value> = alternatives.iter().map(|a| a["name"].clone()).collect();
+        let expected = if runs[0] { [&names[0]; 3] } else { [&names[1], &names[1], &Value::Null] };
+        assert_eq!(replaced(again).iter().collect::<Vec<_>>(), expected, "{extents}");
+    }
+}

@@ -32,8 +32,8 @@ pub fn launches(device: &Device, call: &Call) -> Result<Vec<Launch>> {
     Ok(launches)
 }
 
-/// What a generator's `--explain=json` predicts for a function.
-pub struct Predictions(Value);
+/// What a generator's `--explain=json` predicts for a function: its kernels and the alternatives to them.
+pub struct Predictions(Vec<Value>);
 
 impl Predictions {
     /// Reads the file.
@@ -46,12 +46,15 @@ impl Predictions {
         let found = functions.into_iter().find(|f| f["name"] == function);
         let missing =
             || failure(format!("{shown}: nothing about `{function}`; print --explain=json for all"));
-        Ok(Predictions(found.ok_or_else(missing)?["kernels"].take()))
+        let found = found.ok_or_else(missing)?;
+        let lists =
+            ["kernels", "alternatives"].map(|list| found[list].as_array().cloned().unwrap_or_default());
+        Ok(Predictions(lists.concat()))
     }
 
     /// Returns the seconds that are predicted for a kernel, if sizes and a bandwidth were given.
     pub fn seconds(&self, kernel: &str) -> Option<f64> {
-        let kernel = self.0.as_array()?.iter().find(|k| k["name"] == kernel)?;
+        let kernel = self.0.iter().find(|k| k["name"] == kernel)?;
         kernel["predicted"]["us"].as_f64().map(|us| us * 1e-6)
     }
 }
@@ -122,7 +125,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let kernels =
             json!([{ "name": "f_1", "predicted": { "us": 1.5 } }, { "name": "f_0", "predicted": null }]);
-        let text = json!({ "functions": [{ "name": "f", "kernels": kernels }] }).to_string();
+        let alternatives = json!([{ "name": "f_0_rows", "predicted": { "us": 2.0 } }]);
+        let function = json!({ "name": "f", "kernels": kernels, "alternatives": alternatives });
+        let text = json!({ "functions": [function] }).to_string();
         std::fs::write(file.path(), text).unwrap();
         let predictions = Predictions::read(file.path(), "f").unwrap();
         let expected = "\
@@ -133,6 +138,7 @@ sum                          4.00
 ";
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(squeezed(&table(&two(), Some(&predictions))), squeezed(expected));
+        assert_eq!(predictions.seconds("f_0_rows"), Some(2.0e-6));
         assert!(!table(&two(), None).contains("predicted"));
         assert!(Predictions::read(file.path(), "g").err().unwrap().text.contains("nothing about `g`"));
     }

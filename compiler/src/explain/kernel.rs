@@ -6,7 +6,7 @@ use super::launched::Sizes;
 use super::model::{Amount, Array, Computed, Hoisted, Kernel, Line};
 use super::reason::reason;
 use super::scope::{Scope, Unit, Units, next_of};
-use super::time::predicted;
+use super::time::{Computing, predicted};
 use super::variants;
 use crate::core::{Graph, NodeId, Op, ScanPart, verify};
 use crate::driver::Compiled;
@@ -24,8 +24,21 @@ pub struct Described {
     pub moved: Sum,
     /// The number of its launches.
     pub times: Sum,
-    /// The bytes of each array that its scope gets or gives, in one launch.
-    pub outside: Vec<(Place, Sum)>,
+    /// The accesses to arrays, in one launch.
+    pub accesses: Vec<Accessed>,
+    /// The operations of one launch, if the sizes are known.
+    pub operations: Option<u64>,
+    /// By how many microseconds the operations of one launch take longer than its bytes.
+    pub beyond: f64,
+}
+
+/// The access to an array.
+pub struct Accessed {
+    pub place: Place,
+    pub is_written: bool,
+    pub bytes: Sum,
+    /// Whether the launch's scope gets or gives the array.
+    pub is_outside: bool,
 }
 
 /// Describes the kernel of launch `at`.
@@ -68,7 +81,7 @@ pub fn kernel(
         l.arrays.iter().map(|a| extents(scope, a, &fused, &body, length.is_some())).collect();
 
     let (unit, scope) = (&units.list[at], &units.scopes[index]);
-    let (arrays, bytes, outside) = arrays(units, unit, &read);
+    let (arrays, bytes, accesses) = arrays(units, unit, &read);
     let each = bytes.amount();
     let (mut all, mut times) = (bytes.clone(), Sum::default());
     times.add(&scope.formulas, 1, &[]);
@@ -82,6 +95,14 @@ pub fn kernel(
     }
     let runs = unit.copies.as_ref().is_none_or(|c| c.when.value == Some(1));
     let of_call = if runs { sizes.launched(c, l, scope.at_once) } else { None };
+    let of_element = body.operations(&scope.formulas);
+    let elements = elements(scope, &fused.domain);
+    let operations = of_element.as_ref().and_then(|sum| sum.amount().value).zip(elements);
+    let operations = operations.map(|(n, elements)| n.saturating_mul(elements).saturating_mul(scope.at_once));
+    let reads = accesses.iter().filter(|a| !a.is_written).count() as u64;
+    let computing =
+        of_call.as_ref().and_then(|launched| Computing::of(c, l, launched, operations?, [elements?, reads]));
+    let beyond = computing.map_or(0.0, |computing| computing.beyond(&each, bandwidth));
     let g = &scope.f.graph;
     let kernel = Kernel {
         name: l.name.clone(),
@@ -98,9 +119,10 @@ pub fn kernel(
             true => None,
             false => bytes.per(&scope.formulas, &fused.domain),
         },
-        predicted: predicted(&each, &Amount { formula: "1".into(), value: Some(1) }, bandwidth),
+        predicted: predicted(&each, &Amount { formula: "1".into(), value: Some(1) }, beyond, bandwidth),
+        replaced_by: None,
         bytes: each,
-        operations_per_element: body.operations(&scope.formulas).map(|sum| sum.amount()),
+        operations_per_element: of_element.map(|sum| sum.amount()),
         // The panels of a product are not tiles.
         scratch_bytes_per_tile: match variants::has_panels(c, l) {
             true => 0,
@@ -109,7 +131,13 @@ pub fn kernel(
         cpu: variants::cpu(c, l),
         gpu: variants::gpu(c, l, &|place| units.name(place), of_call),
     };
-    Described { kernel, moved: all, times, outside }
+    Described { kernel, moved: all, times, accesses, operations, beyond }
+}
+
+/// Returns the number of elements of an index space, if the sizes are known.
+fn elements(scope: &Scope, domain: &[NodeId]) -> Option<u64> {
+    let mut extents = domain.iter().map(|n| scope.formulas.amount(*n).value);
+    extents.try_fold(1u64, |product, n| Some(product.saturating_mul(n?)))
 }
 
 /// Returns the items of the fused group, and the scalars that are computed at its end.
@@ -200,30 +228,36 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
     list.into_iter().map(|(_, h)| h).collect()
 }
 
-/// Returns the arrays that the kernel accesses, the bytes that all of these accesses move, and those
-/// of each array that the scope gets or gives.
-fn arrays(units: &Units, unit: &Unit, read: &[Vec<Vec<NodeId>>]) -> (Vec<Array>, Sum, Vec<(Place, Sum)>) {
+/// Returns the arrays that the kernel accesses, the bytes that all of these accesses move, and those of each.
+fn arrays(units: &Units, unit: &Unit, read: &[Vec<Vec<NodeId>>]) -> (Vec<Array>, Sum, Vec<Accessed>) {
     let scope = &units.scopes[unit.scope];
     let f = &scope.formulas;
-    let (mut list, mut all, mut outside) = (Vec::new(), Sum::default(), Vec::new());
+    let (mut list, mut all, mut accesses) = (Vec::new(), Sum::default(), Vec::new());
     for ((place, access), regions) in unit.launch.arrays.iter().zip(read) {
         let elem = units.slot(place).ty.elem;
         let mut bytes = Sum::default();
         regions.iter().for_each(|extents| bytes.add(f, elem.size() as u64, extents));
         all.extend(&bytes);
         let is_input = scope.stored.get(place).is_some_and(|n| matches!(scope.f.graph.op(*n), Op::Param(_)));
-        if unit.copies.is_none() && (is_input || units.is_output(place)) {
-            outside.push((*place, bytes.clone()));
-        }
-        let access = match access {
-            Access::Pointwise => "pointwise",
-            Access::Anywhere => "anywhere",
-            Access::Write => "write",
-        };
-        let name = units.name(place);
-        list.push(Array { name, element: elem.name(), access, bytes: bytes.amount() });
+        let is_outside = unit.copies.is_none() && (is_input || units.is_output(place));
+        list.push(Array {
+            name: units.name(place),
+            element: elem.name(),
+            access: in_words(*access),
+            bytes: bytes.amount(),
+        });
+        accesses.push(Accessed { place: *place, is_written: *access == Access::Write, bytes, is_outside });
     }
-    (list, all, outside)
+    (list, all, accesses)
+}
+
+/// Returns the name of a kind of access.
+pub fn in_words(access: Access) -> &'static str {
+    match access {
+        Access::Pointwise => "pointwise",
+        Access::Anywhere => "anywhere",
+        Access::Write => "write",
+    }
 }
 
 /// Returns the number of elements of a launch over tiles, each of which computes its elements.

@@ -6,6 +6,7 @@ use super::formula::Formulas;
 use super::model::{Launched, Started};
 use crate::core::Op;
 use crate::driver::Compiled;
+use crate::plan::gpu::GpuKernel;
 use crate::plan::policy::{Device, Layout, Space};
 use crate::plan::{HostId, Launch, Place, Plan};
 
@@ -50,6 +51,37 @@ impl<'a> Sizes<'a> {
     /// Returns the kernels of a launch that makes `steps` steps of an iteration, if some variant
     /// can, or None if some size is not known.
     pub fn launched(&self, c: &Compiled, l: &Launch, steps: u64) -> Option<Launched> {
+        let decide = |kernel: &GpuKernel, variant: Option<usize>, space: &Space| {
+            let decision = kernel.decide(variant?, space, DEVICE);
+            let started = decision.kernels().map(|k| {
+                let v = &kernel.variants[k.variant];
+                Started { entry: v.entry.clone(), blocks: k.blocks, threads: v.threads, span: k.span }
+            });
+            Some(Launched {
+                multiprocessors: DEVICE.multiprocessors as u32,
+                kernels: started.collect(),
+                scratch_bytes: decision.scratch.bytes(&l.scratch),
+                counters: decision.scratch.counters,
+            })
+        };
+        self.chosen(c, l, steps, decide)?
+    }
+
+    /// Returns whether a GPU runs a launch instead of others, as some variant can, or None if some size is not known
+    /// or there is no code for GPUs.
+    pub fn runs(&self, c: &Compiled, l: &Launch) -> Option<bool> {
+        self.chosen(c, l, 1, |_, variant, _| variant.is_some())
+    }
+
+    /// Calls `then` with the variant that a launch of `steps` steps begins with, or returns None if some size is not
+    /// known.
+    fn chosen<T>(
+        &self,
+        c: &Compiled,
+        l: &Launch,
+        steps: u64,
+        then: impl FnOnce(&GpuKernel, Option<usize>, &Space) -> T,
+    ) -> Option<T> {
         let kernel = c.kernels.get(l.kernel as usize)?.gpu_kernel()?;
         let length = |h: &HostId| self.scalar(h).map(|n| n.max(0) as u64);
         let extents = l.domain.iter().map(length).collect::<Option<Vec<u64>>>()?;
@@ -61,22 +93,11 @@ impl<'a> Sizes<'a> {
             let size = self.plan.slot(l.arrays.get(i)?.0).ty.elem.size();
             Some(Layout { extents: &of_arrays[i], strides: &strides[i], size, address: 0 })
         };
-        let several = kernel.choose(&space, steps as i64, DEVICE, array, || false, &[])?;
-        let variant = match kernel.variants[several].steps_per_launch {
-            None => kernel.choose(&space, 1, DEVICE, array, || false, &[])?,
-            Some(_) => several,
-        };
-        let decision = kernel.decide(variant, &space, DEVICE);
-        let started = decision.kernels().map(|k| {
-            let v = &kernel.variants[k.variant];
-            Started { entry: v.entry.clone(), blocks: k.blocks, threads: v.threads, span: k.span }
-        });
-        Some(Launched {
-            multiprocessors: DEVICE.multiprocessors as u32,
-            kernels: started.collect(),
-            scratch_bytes: decision.scratch.bytes(&l.scratch),
-            counters: decision.scratch.counters,
-        })
+        let choose = |steps: i64| kernel.choose(&space, steps, DEVICE, array, || false, &[]);
+        let several = choose(steps as i64);
+        let makes_several = several.is_some_and(|v| kernel.variants[v].steps_per_launch.is_some());
+        let variant = if makes_several { several } else { several.and_then(|_| choose(1)) };
+        Some(then(&kernel, variant, &space))
     }
 }
 

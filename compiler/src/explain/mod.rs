@@ -1,6 +1,7 @@
 //! Implements `--explain`, which reports what was decided for each function, and why. [`report`]
 //! fills the data of [`model`] once; `text` and JSON print it.
 
+mod alternatives;
 mod body;
 mod formula;
 mod hints;
@@ -20,14 +21,17 @@ mod variants;
 
 pub use records::Record;
 pub use sizes::Extent;
+pub use time::LAUNCH_US;
 
 use crate::core::{NodeId, Require, Rule};
 use crate::driver::{Compiled, CompiledFunction, on_big_stack};
 use crate::error::{Error, Result};
 use crate::plan::{Place, Plan, Slot, Step};
+use alternatives::DescribedAlternative;
 use formula::{Formulas, Sum};
 use indexmap::IndexMap;
-use model::{Alternative, Check, Report, Temporary};
+use kernel::{Accessed, Described};
+use model::{Check, Report, Temporary};
 use rustc_hash::FxHashSet as HashSet;
 use scope::Units;
 use std::str::FromStr;
@@ -131,17 +135,20 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     let known = sizes::known(f, &mut formulas);
     let mut units = Units::of(c, i, formulas)?;
     let sizes = launched::Sizes::of(plan, &mut units.scopes[0].formulas);
-    let (mut kernels, mut bytes, mut launches) = (Vec::new(), Sum::default(), Sum::default());
-    let mut least = Least::default();
+    let (mut described, mut least) = (Vec::new(), Least::default());
     for at in 0..units.list.len() {
-        let described = kernel::kernel(c, &mut units, &sizes, at, options.bandwidth);
-        kernels.push(described.kernel);
-        bytes.extend(&described.moved);
-        launches.extend(&described.times);
-        least.add(&mut units, at, described.outside);
+        let one = kernel::kernel(c, &mut units, &sizes, at, options.bandwidth);
+        least.add(&mut units, at, &one.accesses);
+        described.push(one);
     }
-    let (bytes, launches, least_bytes) = (bytes.amount(), launches.amount(), least.amount(&units));
-    let predicted = predicted(&bytes, &launches, options.bandwidth);
+    // storing arrays is tried by plans for CPUs, of which no alternative is known to run
+    let mut of_others = Sum::default();
+    described.iter().for_each(|d| of_others.extend(&d.moved));
+    let instead = alternatives::alternatives(c, &mut units, &sizes, &mut described, options.bandwidth);
+    let (bytes, launches, beyond) = of_call(&described, &instead);
+    let (bytes, launches) = (bytes.amount(), launches.amount());
+    let least_bytes = least.amount(&units);
+    let predicted = predicted(&bytes, &launches, beyond, options.bandwidth);
     let operations = known.as_ref().map(|sizes| hints::operations(source, f, sizes)).transpose()?;
     let of_function = options.extents.iter().filter(|e| e.parameter(source).is_some()).cloned();
     let of_function = Options {
@@ -152,13 +159,14 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         bandwidth: options.bandwidth,
     };
     let moved = |c: &Compiled| Ok(report(c, &of_function)?.functions[0].bytes.value);
-    let hints = match (&known, operations, bytes.value, options.hints) {
+    let hints = match (&known, operations, of_others.amount().value, options.hints) {
         (Some(sizes), Some(made), Some(bytes), true) => {
             hints::hints(source, sizes, made, options.bandwidth, &moved, bytes)?
         }
         _ => Vec::new(),
     };
     let share_of_copy = time::share(&least_bytes, predicted.as_ref(), options.bandwidth);
+    let kernels: Vec<model::Kernel> = described.into_iter().map(|d| d.kernel).collect();
     let mut warnings = warnings.clone();
     warnings.extend(kernels.iter().filter_map(variants::warning));
     Ok(model::Function {
@@ -176,35 +184,30 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         records: records::layouts(f, plan, &options.records),
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
-        alternatives: alternatives(c, &units, &sizes),
+        alternatives: instead.into_iter().map(|d| d.alternative).collect(),
         kernels,
         warnings,
         names: units.scopes[0].formulas.parts.list(),
     })
 }
 
-/// Returns the launches that run instead of others, each with its kernels where one of its variants serves these
-/// sizes.
-fn alternatives(c: &Compiled, units: &Units, sizes: &launched::Sizes) -> Vec<Alternative> {
-    let mut out = Vec::new();
-    for (at, step) in units.plan.steps.iter().enumerate() {
-        let (Step::Instead(_), Some(Step::Launch(launch))) = (step, units.plan.steps.get(at + 1)) else {
-            continue;
-        };
-        let others = units.plan.steps[at + 1..at + 1 + step.inside()].windows(2);
-        // the others may have a launch among them that is instead of some of them
-        let name = |pair: &[Step]| match pair {
-            [before, Step::Launch(l)] if !matches!(before, Step::Instead(_)) => Some(l.name.clone()),
-            _ => None,
-        };
-        out.push(Alternative {
-            name: launch.name.clone(),
-            instead_of: others.filter_map(name).collect(),
-            cpu: variants::cpu(c, launch),
-            gpu: variants::gpu(c, launch, &|place| units.name(place), sizes.launched(c, launch, 1)),
-        });
+/// Returns the bytes and the number of the launches that a call runs, and by how many microseconds their operations take
+/// longer than their bytes.
+fn of_call(described: &[Described], instead: &[DescribedAlternative]) -> (Sum, Sum, f64) {
+    let (mut bytes, mut launches, mut beyond) = (Sum::default(), Sum::default(), 0.0);
+    let mut add = |moved: &Sum, times: &Sum, more: f64| {
+        bytes.extend(moved);
+        launches.extend(times);
+        beyond += more * times.amount().value.unwrap_or(0) as f64;
+    };
+    for (at, one) in described.iter().enumerate() {
+        let runs = |d: &&DescribedAlternative| d.first == at && d.alternative.runs == Some(true);
+        instead.iter().filter(runs).for_each(|d| add(&d.moved, &d.times, d.beyond));
+        if one.kernel.replaced_by.is_none() {
+            add(&one.moved, &one.times, one.beyond);
+        }
     }
-    out
+    (bytes, launches, beyond)
 }
 
 /// The bytes that must move at least: what scopes get and give.
@@ -213,22 +216,17 @@ struct Least(IndexMap<(usize, Place), Sum>);
 
 impl Least {
     /// Adds the arrays of a launch. Of an array of which launches read different parts, all counts.
-    fn add(&mut self, units: &mut Units, at: usize, arrays: Vec<(Place, Sum)>) {
+    fn add(&mut self, units: &mut Units, at: usize, accesses: &[Accessed]) {
         let index = units.list[at].scope;
-        for (place, bytes) in arrays {
-            let Some(known) = self.0.get_mut(&(index, place)) else {
-                self.0.insert((index, place), bytes);
+        for Accessed { place, bytes, .. } in accesses.iter().filter(|a| a.is_outside) {
+            let Some(known) = self.0.get_mut(&(index, *place)) else {
+                self.0.insert((index, *place), bytes.clone());
                 continue;
             };
-            if known.amount().formula == bytes.amount().formula {
-                continue;
-            }
-            let size = units.slot(&place).ty.elem.size() as u64;
-            let scope = &mut units.scopes[index];
-            if let Some(node) = scope.stored.get(&place).copied() {
-                let extents = scope.formulas.extents(node);
-                *known = Sum::default();
-                known.add(&scope.formulas, size, &extents);
+            if known.amount().formula != bytes.amount().formula
+                && let Some(whole) = units.whole(index, place)
+            {
+                *known = whole;
             }
         }
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// The version of the report. It is raised when a field is removed or changes its meaning, but not
 /// when a field is added.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A package.
 #[derive(Clone, Debug, Serialize)]
@@ -35,7 +35,7 @@ pub struct Function {
     pub fast_math: bool,
     /// Whether GPUs may compute products with tensor cores.
     pub tensor_cores: bool,
-    /// The bytes that all launches move.
+    /// The bytes that the launches of a call move. Where no alternative is known to run, none counts.
     pub bytes: Amount,
     /// The bytes that any program must move: what is read of parameters, and results, once.
     pub least_bytes: Amount,
@@ -147,16 +147,21 @@ pub struct Temporary {
     pub bytes: Amount,
 }
 
-/// A launch that runs instead of several others.
+/// A launch that runs instead of several others, with figures as of a [`Kernel`].
 #[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
 pub struct Alternative {
-    /// The kernel's name.
     pub name: String,
     /// The kernels of the launches that it replaces.
     pub instead_of: Vec<String>,
-    /// The kernel on CPUs, if they are a target.
+    /// Whether it runs on a GPU in a call of the given sizes, or None if they do not determine it.
+    pub runs: Option<bool>,
+    pub launches: Amount,
+    /// The arrays that it moves on a GPU.
+    pub arrays: Vec<Array>,
+    pub bytes: Amount,
+    pub predicted: Option<Predicted>,
     pub cpu: Option<Cpu>,
-    /// The kernel on GPUs, if they are a target.
     pub gpu: Option<Gpu>,
 }
 
@@ -187,6 +192,8 @@ pub struct Kernel {
     pub scratch_bytes_per_tile: u64,
     /// The predicted time, if a bandwidth is given.
     pub predicted: Option<Predicted>,
+    /// The alternative that runs instead on a GPU in a call of the given sizes.
+    pub replaced_by: Option<String>,
     /// The kernel on CPUs, if they are a target.
     pub cpu: Option<Cpu>,
     /// The kernel on GPUs, if they are a target.

@@ -1,7 +1,7 @@
 //! Relates the launches of a plan to the fused groups of the function, and of the steps that its
 //! iterations call.
 
-use super::formula::Formulas;
+use super::formula::{Formulas, Sum};
 use super::model::Amount;
 use crate::core::{Form, Function, NodeId, Op};
 use crate::driver::{Compiled, CompiledFunction};
@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::plan::{Access, Check, Launch, Place, Plan, Repeat, Slot, Step};
 use crate::schedule::groups::{self, FusedGroup};
 use rustc_hash::FxHashMap as HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A function, or the step of an iteration, in terms of the function.
@@ -49,6 +50,15 @@ pub struct Copies {
     pub extents: Vec<NodeId>,
 }
 
+/// A launch that runs instead of others.
+pub struct Instead<'a> {
+    pub launch: &'a Launch,
+    /// Index into [`Units::scopes`].
+    pub scope: usize,
+    /// The launches that it replaces, in [`Units::list`].
+    pub others: Range<usize>,
+}
+
 /// All launches of a function's plan.
 pub struct Units<'a> {
     compiled: &'a Compiled,
@@ -60,6 +70,8 @@ pub struct Units<'a> {
     /// The scopes; the first one is the function.
     pub scopes: Vec<Scope<'a>>,
     pub list: Vec<Unit<'a>>,
+    /// The launches that run instead of those of the list, each before those that it encloses.
+    pub alternatives: Vec<Instead<'a>>,
 }
 
 impl<'a> Units<'a> {
@@ -77,6 +89,7 @@ impl<'a> Units<'a> {
             names: HashMap::default(),
             scopes: Vec::new(),
             list: Vec::new(),
+            alternatives: Vec::new(),
         };
         let fused_groups = groups::fused_groups(&f)?;
         let scope = Scope {
@@ -98,13 +111,21 @@ impl<'a> Units<'a> {
         let at = self.scopes.len();
         self.scopes.push(scope);
         let (mut next, mut fused) = (0, 0);
+        // the alternatives whose replaced steps go on, each with the step behind these
+        let mut open: Vec<(usize, usize)> = Vec::new();
         while let Some(step) = steps.get(next) {
+            self.close(&mut open, next);
             next += 1;
             let current = Some(fused).filter(|p| *p < self.scopes[at].fused_groups.len());
             match step {
                 Step::Alloc(_) | Step::Free(_) => continue,
                 // the launch computes what the steps behind it do, which follow from the groups
                 Step::Instead(_) => {
+                    if let Some(Step::Launch(launch)) = steps.get(next) {
+                        open.push((next + step.inside(), self.alternatives.len()));
+                        let others = self.list.len()..self.list.len();
+                        self.alternatives.push(Instead { launch, scope: at, others });
+                    }
                     next += 1;
                     continue;
                 }
@@ -119,7 +140,15 @@ impl<'a> Units<'a> {
             }
             fused += 1;
         }
+        self.close(&mut open, next);
         Ok(())
+    }
+
+    /// Notes that the alternatives whose replaced steps end before step `next` replace no more launches.
+    fn close(&mut self, open: &mut Vec<(usize, usize)>, next: usize) {
+        for (_, alternative) in open.extract_if(.., |(end, _)| *end <= next) {
+            self.alternatives[alternative].others.end = self.list.len();
+        }
     }
 
     /// Visits an iteration: the scope and the launches of its step, and the copies.
@@ -222,6 +251,16 @@ impl<'a> Units<'a> {
     /// Returns the name of the array at a place, as reports write it.
     pub fn name(&self, place: &Place) -> String {
         self.names.get(place).cloned().unwrap_or_else(|| self.slot(place).name.clone())
+    }
+
+    /// Returns the bytes of the whole array that a scope has stored at a place.
+    pub fn whole(&mut self, scope: usize, place: &Place) -> Option<Sum> {
+        let size = self.slot(place).ty.elem.size() as u64;
+        let scope = &mut self.scopes[scope];
+        let node = scope.stored.get(place).copied()?;
+        let (extents, mut bytes) = (scope.formulas.extents(node), Sum::default());
+        bytes.add(&scope.formulas, size, &extents);
+        Some(bytes)
     }
 
     /// Whether a place holds a result, or a state of an iteration.

@@ -1,6 +1,6 @@
 //! Prints the report with a line for each function and each launch.
 
-use super::model::{Function, Kernel, Report};
+use super::model::{Alternative, Function, Kernel, Report};
 use super::text::{copy_speed, count, launches, names};
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ fn function(f: &Function) -> String {
     let head = out.len();
     f.kernels.iter().for_each(|k| kernel(&mut out, k));
     for a in &f.alternatives {
-        let _ = writeln!(out, "  {}: instead of {}", a.name, a.instead_of.join(", "));
+        alternative(&mut out, a);
     }
     out.insert_str(head, &names(f, &out));
     out
@@ -45,7 +45,20 @@ fn kernel(out: &mut String, k: &Kernel) {
     let operations = k.operations_per_element.as_ref();
     let operations = operations.map(|n| format!(", {} operations an element", n.formula)).unwrap_or_default();
     let us = us(k.predicted.as_ref().and_then(|p| p.us));
-    let _ = writeln!(out, "  {}: {strategy}{over}{times}, {} bytes{operations}{us}", k.name, k.bytes);
+    let instead = k.replaced_by.as_ref().map(|name| format!(", but {name} runs instead")).unwrap_or_default();
+    let _ =
+        writeln!(out, "  {}: {strategy}{over}{times}, {} bytes{operations}{us}{instead}", k.name, k.bytes);
+}
+
+/// Writes an alternative as `  f_0_rows: instead of f_0, f_1`; where it is known whether it runs, with its figures.
+fn alternative(out: &mut String, a: &Alternative) {
+    let _ = write!(out, "  {}: instead of {}", a.name, a.instead_of.join(", "));
+    if let Some(runs) = a.runs {
+        let does = if runs { "runs" } else { "does not run" };
+        let _ = write!(out, ", {does} with these sizes on a GPU, {} bytes", a.bytes);
+        out.push_str(&us(a.predicted.as_ref().and_then(|p| p.us)));
+    }
+    out.push('\n');
 }
 
 fn us(us: Option<f64>) -> String {

@@ -1,7 +1,8 @@
 //! Prints the report as text.
 
 use super::model::{
-    Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place, Predicted, Report, Started,
+    Amount, Array, Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place, Predicted, Report,
+    Started,
 };
 use super::names::mentioned;
 use crate::schedule::strategy::Strategy;
@@ -93,6 +94,12 @@ fn function(f: &Function) -> String {
             None => "reads each element once",
         };
         let _ = writeln!(out, "  {}: instead of {others}: {what}, where a variant serves the call", a.name);
+        if let Some(runs) = a.runs {
+            let does = if runs { "runs" } else { "does not run" };
+            let _ = writeln!(out, "    {does} with these sizes on a GPU");
+            moves(&mut out, None, &a.bytes, &a.arrays);
+            prediction(&mut out, "    ", a.predicted.as_ref());
+        }
         a.cpu.iter().for_each(|c| on_cpu(&mut out, c));
         a.gpu.iter().for_each(|g| on_gpu(&mut out, g));
     }
@@ -168,12 +175,18 @@ fn kernel(out: &mut String, k: &Kernel, of_many: bool) {
         _ => format!(", {} times", k.launches),
     };
     let _ = writeln!(out, "  {}: {space}{times}", k.name);
+    if let Some(alternative) = &k.replaced_by {
+        let _ = writeln!(out, "    does not run with these sizes on a GPU, but {alternative} instead");
+    }
     if let Some(why) = &k.apart {
         let _ = writeln!(out, "    apart: {why}");
     }
     k.computes.iter().for_each(|c| computed(out, c));
     k.hoisted.iter().for_each(|h| hoisted(out, h));
-    moves(out, k);
+    moves(out, k.bytes_per_element, &k.bytes, &k.arrays);
+    if k.scratch_bytes_per_tile > 0 {
+        let _ = writeln!(out, "    leaves {} bytes a tile for the join", k.scratch_bytes_per_tile);
+    }
     if let Some(n) = &k.operations_per_element {
         let what = if n.formula == "1" { "operation" } else { "operations" };
         let _ = writeln!(out, "    computes {n} {what} an element");
@@ -222,9 +235,8 @@ fn hoisted(out: &mut String, h: &Hoisted) {
     let _ = writeln!(out, "    hoisted {to}: {what}{place}");
 }
 
-fn moves(out: &mut String, k: &Kernel) {
-    let parts: Vec<String> = k
-        .arrays
+fn moves(out: &mut String, of_element: Option<u64>, bytes: &Amount, arrays: &[Array]) {
+    let parts: Vec<String> = arrays
         .iter()
         .map(|a| match a.access {
             "pointwise" => format!("reads {}", a.name),
@@ -232,12 +244,9 @@ fn moves(out: &mut String, k: &Kernel) {
             _ => format!("reads {} by other indices ({})", a.name, a.bytes.formula),
         })
         .collect();
-    let each = k.bytes_per_element.map(|n| format!("{n} bytes an element, ")).unwrap_or_default();
+    let each = of_element.map(|n| format!("{n} bytes an element, ")).unwrap_or_default();
     if !parts.is_empty() {
-        let _ = writeln!(out, "    moves {each}{} bytes in all: {}", k.bytes, parts.join(", "));
-    }
-    if k.scratch_bytes_per_tile > 0 {
-        let _ = writeln!(out, "    leaves {} bytes a tile for the join", k.scratch_bytes_per_tile);
+        let _ = writeln!(out, "    moves {each}{bytes} bytes in all: {}", parts.join(", "));
     }
 }
 

@@ -1,13 +1,95 @@
-//! Predicts the time of memory traffic and launches at a given bandwidth.
+//! Predicts the time of a call on an H200: of memory traffic at a given bandwidth, of operations, and of launches.
+//!
+//! A launch takes the longer of two times, because the one hides most of the other. That of its bytes is known for any
+//! size. That of its operations needs the sizes: it is that of all operations at the rate at which the device issues
+//! instructions or, where few threads run, that of one thread's operations, each of which waits for the one before, but
+//! for products. The rates are those of the device; none is fitted to a program.
 
 use super::formula::enclosed;
-use super::model::{Amount, Predicted};
+use super::model::{Amount, Launched, Predicted};
+use crate::driver::Compiled;
+use crate::plan::Launch;
+use crate::schedule::strategy::Strategy;
 
 /// Time between consecutive launches on a stream, in microseconds, measured on an H200.
-const LAUNCH_US: f64 = 2.7;
+pub const LAUNCH_US: f64 = 2.7;
 
-/// Predicts the time of moving `bytes` bytes in `launches` launches.
-pub(super) fn predicted(bytes: &Amount, launches: &Amount, bandwidth: Option<f64>) -> Option<Predicted> {
+/// The operations in a nanosecond: an instruction of each of 128 lanes of 132 multiprocessors in each cycle of 1.76 GHz.
+/// The stencils of `schedule/cuda/stencil_cost.rs` were measured at this rate.
+const OPERATIONS: f64 = 30_000.0;
+
+/// The operations in a nanosecond of a product of matrices of 4096 x 4096 elements of f32, measured. A multiply-add
+/// counts as two, but is one instruction.
+const OF_PRODUCT: f64 = 46_400.0;
+
+/// Time from an operation of a thread to the next one that waits for it, in nanoseconds: four cycles.
+const WAIT: f64 = 2.3;
+
+/// Time until a thread has what it reads from shared memory, in nanoseconds: 33 cycles. Each step of a fold waits for
+/// its elements.
+const READ: f64 = 19.0;
+
+/// What a launch computes.
+pub(super) struct Computing {
+    /// The scalar operations.
+    operations: f64,
+    strategy: Strategy,
+    /// The threads that share them.
+    threads: f64,
+    /// The elements that a fold reads in order.
+    reads: f64,
+}
+
+impl Computing {
+    /// Returns what a launch computes in so many operations, with so many elements that read so many arrays each; None
+    /// if the launch does not run, or its operations are none of ordinary threads.
+    pub fn of(
+        c: &Compiled,
+        l: &Launch,
+        launched: &Launched,
+        operations: u64,
+        [elements, arrays]: [u64; 2],
+    ) -> Option<Computing> {
+        let first = launched.kernels.first()?;
+        let variants = &c.kernels.get(l.kernel as usize)?.gpu.as_ref()?.variants;
+        let strategy = variants.iter().find(|v| v.launch.entry == first.entry)?.strategy;
+        let started = launched.kernels.iter().map(|k| k.blocks.saturating_mul(k.threads.into())).max()?;
+        let threads = match strategy {
+            Strategy::TensorProduct => return None,
+            Strategy::SequentialFold => 1,
+            Strategy::Map | Strategy::ElementLoops | Strategy::ThreadRows => started.min(elements),
+            _ => started,
+        };
+        let reads = if strategy == Strategy::SequentialFold { elements.saturating_mul(arrays) } else { 0 };
+        let [operations, threads, reads] = [operations, threads.max(1), reads].map(|n| n as f64);
+        Some(Computing { operations, strategy, threads, reads })
+    }
+
+    /// Returns the time, in nanoseconds.
+    fn ns(&self) -> f64 {
+        let (rate, wait) = match self.strategy {
+            // a thread has many results at once, whose operations wait for none of each other
+            Strategy::Product => (OF_PRODUCT, 0.0),
+            Strategy::Contraction => (OPERATIONS, 0.0),
+            _ => (OPERATIONS, WAIT),
+        };
+        (self.operations / rate).max(self.operations / self.threads * wait + self.reads * READ)
+    }
+
+    /// Returns by how many microseconds the operations take longer than to move so many bytes.
+    pub fn beyond(&self, bytes: &Amount, bandwidth: Option<f64>) -> f64 {
+        let moving = bytes.value.zip(bandwidth).map(|(bytes, bandwidth)| bytes as f64 / bandwidth);
+        moving.map_or(0.0, |moving| (self.ns() - moving).max(0.0) / 1e3)
+    }
+}
+
+/// Predicts the time of moving `bytes` bytes in `launches` launches, whose operations take `beyond` microseconds longer.
+pub(super) fn predicted(
+    bytes: &Amount,
+    launches: &Amount,
+    beyond: f64,
+    bandwidth: Option<f64>,
+) -> Option<Predicted> {
     let bandwidth = bandwidth?;
     let fixed = match launches.formula.parse::<u64>() {
         Ok(n) => format!("{:.1} us", LAUNCH_US * n as f64),
@@ -16,10 +98,15 @@ pub(super) fn predicted(bytes: &Amount, launches: &Amount, bandwidth: Option<f64
     let us = bytes.value.zip(launches.value).map(|(bytes, launches)| {
         // The time is rounded to a thousandth, because further digits would claim more than is
         // known.
-        let us = bytes as f64 / bandwidth / 1e3 + LAUNCH_US * launches as f64;
+        let us = bytes as f64 / bandwidth / 1e3 + LAUNCH_US * launches as f64 + beyond;
         (us * 1e3).round() / 1e3
     });
-    Some(Predicted { formula: format!("{} / {bandwidth} ns + {fixed}", enclosed(bytes.formula.clone())), us })
+    let computing =
+        if beyond >= 0.05 { format!(" + {beyond:.1} us more of operations") } else { String::new() };
+    Some(Predicted {
+        formula: format!("{} / {bandwidth} ns + {fixed}{computing}", enclosed(bytes.formula.clone())),
+        us,
+    })
 }
 
 /// Returns the share of a copy's speed that a call reaches at most: the time of the bytes that must
@@ -34,6 +121,5 @@ pub(super) fn share(least: &Amount, predicted: Option<&Predicted>, bandwidth: Op
 /// larger part, of a copy's speed and of the arithmetic of an H200 where no bandwidth is given.
 pub(super) fn roofline(bytes: f64, operations: f64, bandwidth: Option<f64>) -> f64 {
     const COPY: f64 = 4180.0;
-    const OPERATIONS: f64 = 30_000.0;
     (bytes / bandwidth.unwrap_or(COPY)).max(operations / OPERATIONS)
 }

@@ -66,6 +66,16 @@ pub fn sizes(p: &Program, n: i64) -> (Vec<Extent>, Vec<Size>) {
     (options, sizes)
 }
 
+/// Returns the microseconds that `--explain` predicts for a call of a program whose extents are `n`, without its
+/// launches, on a GPU that moves so many bytes in a nanosecond.
+pub fn predicted(p: &Program, c: &Compiled, n: i64, bandwidth: f64) -> Result<f64> {
+    let options = Options { extents: sizes(p, n).0, bandwidth: Some(bandwidth), ..Options::default() };
+    let report = explain::report(c, &options)?.functions.remove(0);
+    let us = report.predicted.and_then(|p| p.us);
+    let unknown = || Error::bug("E0900", "no size is known of the prediction".to_string());
+    Ok(us.ok_or_else(unknown)? - known(&report.launches)? * explain::LAUNCH_US)
+}
+
 /// Returns the figures of a compiled program whose extents are `n`.
 pub fn figures(p: &Program, c: &Compiled, n: i64) -> Result<Figures> {
     let (extents, sizes) = sizes(p, n);

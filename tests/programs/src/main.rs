@@ -4,7 +4,8 @@
 //! `kernel`, `c`, `ptx`, `cuda`). `--check [NAME]` runs the small calls on one thread of the CPU,
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
 //! measure large calls there, `--time NAME LARGEST` with extents up to that number. `--plain LIBRARY
-//! [NAME,.. [LARGEST]]` compares with the plain loops of `bench/plain` on one thread.
+//! [NAME,.. [LARGEST]]` compares with the plain loops of `bench/plain` on one thread. `--predict [NAME]` compares what this
+//! compiler predicts with the committed times of GPUs.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;
@@ -31,6 +32,15 @@ fn main() -> ExitCode {
         let wanted = rest.first().map_or("", String::as_str);
         let largest = rest.get(1).and_then(|n| n.parse().ok()).unwrap_or(1 << 26);
         let table = plain::table(&corpus, Path::new(library), wanted, largest);
+        println!("{}", table.as_ref().unwrap_or_else(|e| e));
+        return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    if let [option, rest @ ..] = &args[..]
+        && option == "--predict"
+    {
+        let wanted = rest.first().map_or("", String::as_str);
+        let rows = arraygpu_programs::measured().map_err(|e| e.to_string());
+        let table = rows.and_then(|rows| measure::predictions(&corpus, wanted, &rows));
         println!("{}", table.as_ref().unwrap_or_else(|e| e));
         return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }

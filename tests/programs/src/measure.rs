@@ -3,7 +3,8 @@
 
 use crate::check;
 use crate::device::Device;
-use crate::figures::{Figures, figures};
+use crate::figures::{Figures, figures, predicted};
+use crate::measured::Measured;
 use crate::program::{Corpus, Program};
 use arraygpu_compiler::driver::{self, Targets};
 
@@ -16,6 +17,22 @@ pub struct Speed {
     pub operations: f64,
     /// Seconds of a call of `axpy` on few elements.
     pub launch: f64,
+}
+
+/// The device on which the committed rows of 2026-11-29 were measured.
+pub const H200: Speed = Speed { bytes: 4.33e12, operations: 46.4e12, launch: 9.7e-6 };
+
+impl Speed {
+    /// Returns the time of what is moved and computed, where the longer of the two hides the other.
+    fn of(&self, bytes: f64, operations: f64, launches: f64) -> f64 {
+        (bytes / self.bytes).max(operations / self.operations) + launches * self.launch
+    }
+
+    /// Predicts the seconds of a call on a GPU: those of `--explain` at this speed, and those of its launches.
+    pub fn predict(&self, p: &Program, c: &driver::Compiled, n: i64, launches: f64) -> Result<f64, String> {
+        let us = predicted(p, c, n, self.bytes / 1e9).map_err(|e| e.to_string())?;
+        Ok(us * 1e-6 + launches * self.launch)
+    }
 }
 
 /// The time of a program.
@@ -111,15 +128,48 @@ pub fn time(
 ) -> Result<Option<Time>, String> {
     let c = compiled(p, is_gpu)?;
     let Some((n, f)) = within(p, &c, limits, largest)? else { return Ok(None) };
-    let of = |bytes: f64, operations: f64, launches: f64| {
-        (bytes / speed.bytes).max(operations / speed.operations) + launches * speed.launch
+    let predicted = match is_gpu {
+        true => speed.predict(p, &c, n, f.launches)?,
+        false => speed.of(f.bytes, f.launched.operations, f.launches),
     };
     Ok(Some(Time {
         extent: n,
-        predicted: of(f.bytes, f.launched.operations, f.launches),
-        ideal: of(f.asked.bytes, f.asked.operations, p.fewest),
+        predicted,
+        ideal: speed.of(f.asked.bytes, f.asked.operations, p.fewest),
         measured: device.time(&c, &p.large_inputs(n))?,
     }))
+}
+
+/// Returns for a program with a committed row of a GPU its extent, and the microseconds that were predicted, are
+/// predicted now, and were measured.
+pub fn prediction(p: &Program, rows: &Measured) -> Result<Option<(i64, [f64; 3])>, String> {
+    let Some((n, row)) = rows.gpu.get(p.name) else { return Ok(None) };
+    let c = compiled(p, true)?;
+    let launches = figures(p, &c, *n).map_err(|e| e.to_string())?.launches;
+    let now = H200.predict(p, &c, *n, launches)? * 1e6;
+    Ok(Some((*n, [row.predicted, now, row.measured])))
+}
+
+/// Compares the predictions of this compiler with the committed times of all programs whose names contain `wanted`,
+/// without a device.
+pub fn predictions(corpus: &Corpus, wanted: &str, rows: &Measured) -> Result<String, String> {
+    let mut out = String::from("program | extent | predicted us in the row | predicted us | measured us\n");
+    let mut all: Vec<[f64; 3]> = Vec::new();
+    for p in corpus.programs.iter().filter(|p| p.name.contains(wanted)) {
+        if let Some((n, us)) = prediction(p, rows)? {
+            out += &format!("{} | {n} | {:.1} | {:.1} | {:.1}\n", p.name, us[0], us[1], us[2]);
+            all.push(us);
+        }
+    }
+    for (what, at) in [("in the rows", 0), ("now", 1)] {
+        let within = |least: f64, most: f64| {
+            let ratios = all.iter().map(|us| us[at] / us[2]);
+            ratios.filter(|ratio| (least..=most).contains(ratio)).count()
+        };
+        let (near, twice, of) = (within(0.85, 1.15), within(0.5, 2.0), all.len());
+        out += &format!("{what}: {near} of {of} within 15 %, {twice} within a factor of 2\n");
+    }
+    Ok(out)
 }
 
 /// Calls all programs whose names contain `wanted` with their small inputs, and returns the number of
