@@ -167,7 +167,7 @@ pub(crate) fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> 
             ws.spans.push(Span::nothing(ty));
             continue;
         }
-        // the author's lengths are none that are negative, but one more than they are may wrap
+        // the shape rules hold for what the author asked for; what is as long and one more may be no number
         let shape = shape_of(slot, &ws.host, &mut room).map_err(|e| {
             let sizes = host::sizes(plan, &ws.host);
             error(

@@ -127,7 +127,7 @@ absent!(@of Filtered [IsVector sum] [IsVector product] [IsVector min] [IsVector 
 #[diagnostic::on_unimplemented(
     message = "a tuple of arrays is no array of tuples",
     label = "a tuple has `reduce`, `fold` and `scan`; elsewhere write `x.zip_with(y, |a, b| ..)`, or make records",
-    note = "arrays that are filtered, sorted or grouped together are the fields of a record: `#[derive(Record)]` of a struct `Pair` makes `PairVectors`, of which `.pack()` makes the array"
+    note = "arrays that are filtered or grouped together are the fields of a record: `#[derive(Record)]` of a struct `Pair` makes `PairVectors`, of which `.pack()` makes the array"
 )]
 pub trait IsArray {}
 

@@ -133,6 +133,9 @@ static void stencils() {
     const auto shifted = [&](const auto &width) { return iterate(2, v, [&](auto x) { return slice(padded(x, width, 0, boundary::wrap), 0, 4) * 0.5f; }); };
     CHECK(same(gpu_vector<float>(shifted(expr<std::int64_t>(1))).to_host(), gpu_vector<float>(shifted(1)).to_host()));
     CHECK(same(gpu_vector<float>(padded(v, expr<std::int64_t>(4) / 2, 0, boundary::mirror)).to_host(), {2, 1, 1, 2, 4, 8}));
+    enum { once = 1 };
+    CHECK(same(gpu_vector<float>(padded(v, once, std::integral_constant<int, 1>(), boundary::mirror)).to_host(), {1, 1, 2, 4, 8, 8}));
+    CHECK(same(gpu_matrix<float>(padded(m, {}, {0, once}, boundary::wrap)).to_host(), gpu_matrix<float>(padded(m, {0, 0}, {0, 1}, boundary::wrap)).to_host()));
     const std::array<std::int64_t, 2> sides{1, 0};
     CHECK(same(gpu_matrix<float>(padded(m, sides, {{0, 0}}, boundary::clamp)).to_host(), {1, 2, 3, 1, 2, 3, 4, 5, 6}));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "the length -2 is negative", eval(padded(v, expr<std::int64_t>(-2), 0, boundary::clamp)));

@@ -106,7 +106,7 @@ fn alternative(
     let bytes = bytes.amount();
     let launched = sizes.launched(c, launch, 1);
     // what the others compute
-    let operations = replaced.iter().map(|d| d.operations).sum::<Option<u64>>();
+    let operations = replaced.iter().try_fold(0u64, |all, d| Some(all.saturating_add(d.operations?)));
     let computing = launched.as_ref().zip(operations);
     let computing = computing.and_then(|(launched, n)| Computing::of(c, launch, launched, n, [n, 0]));
     let beyond = computing.map_or(0.0, |computing| computing.beyond(&bytes, bandwidth));

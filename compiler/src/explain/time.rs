@@ -60,7 +60,8 @@ impl Computing {
             Strategy::Map | Strategy::ElementLoops | Strategy::ThreadRows => started.min(elements),
             _ => started,
         };
-        let reads = if strategy == Strategy::SequentialFold { elements.saturating_mul(arrays) } else { 0 };
+        // the reads of an element wait together
+        let reads = if strategy == Strategy::SequentialFold && arrays > 0 { elements } else { 0 };
         let [operations, threads, reads] = [operations, threads.max(1), reads].map(|n| n as f64);
         Some(Computing { operations, strategy, threads, reads })
     }

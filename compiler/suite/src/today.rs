@@ -24,7 +24,11 @@ pub fn share<T>(list: Vec<T>, parts: usize) -> Vec<T> {
     if takes_all() {
         return list;
     }
-    let part = day() as usize % parts;
+    share_of(list, parts, day())
+}
+
+fn share_of<T>(list: Vec<T>, parts: usize, day: u64) -> Vec<T> {
+    let part = day as usize % parts;
     list.into_iter().enumerate().filter(|(i, _)| i % parts == part).map(|(_, x)| x).collect()
 }
 
@@ -33,7 +37,11 @@ pub fn seeds(n: u64) -> Range<u64> {
     if takes_all() {
         return 0..n;
     }
-    let part = day() % THIRDS;
+    third(n, day())
+}
+
+fn third(n: u64, day: u64) -> Range<u64> {
+    let part = day % THIRDS;
     n * part / THIRDS..n * (part + 1) / THIRDS
 }
 
@@ -42,9 +50,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seeds_have_their_turn_within_three_days() {
-        let thirds = (0..THIRDS).flat_map(|part| 20 * part / THIRDS..20 * (part + 1) / THIRDS);
-        assert!(thirds.eq(0..20));
-        assert!(seeds(20).end <= 20 && share(vec![0; 20], 7).len() <= 20);
+    fn all_have_their_turn() {
+        let mut seeds: Vec<u64> = (100..103).flat_map(|day| third(20, day)).collect();
+        seeds.sort_unstable();
+        assert!(seeds.into_iter().eq(0..20));
+        let mut list: Vec<u64> = (100..107).flat_map(|day| share_of((0..20).collect(), 7, day)).collect();
+        list.sort_unstable();
+        assert!(list.into_iter().eq(0..20));
     }
 }

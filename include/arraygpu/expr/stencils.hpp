@@ -176,21 +176,30 @@ public:
     template <class N, std::enable_if_t<is_host<N>, int> = 0> width(const N &n) : known_(static_cast<std::int64_t>(n)) {
         static_assert(!is_real<N>, "the width of a margin is an integer");
     }
-    template <class N, std::enable_if_t<is_operand<N>, int> = 0> width(const N &n) : node_(index_node(n)) {
+    /// What becomes an integer by itself, such as an enumerator.
+    template <class N, std::enable_if_t<!is_host<N> && !is_operand<N> && std::is_convertible_v<N, std::int64_t>, int> = 0>
+    width(const N &n) : known_(n) {}
+    template <class N, std::enable_if_t<is_operand<N>, int> = 0> width(const N &n) : is_node_(true), node_(index_node(n)) {
         const bool is_number = node_->code == op::literal || node_->code == op::constant;
         known_ = is_number ? node_->own.numbers[0] : -1;
     }
     /// The number, or -1 if only the program knows it.
     std::int64_t known() const noexcept { return known_; }
-    bool is_node() const noexcept { return bool(node_); }
-    node_ptr node() const { return node_ ? node_ : make_count(known_); }
+    bool is_node() const noexcept { return is_node_; }
+    /// One node for all fields of a struct. A number beside an expression is a part of the program as one alone is.
+    const node_ptr &node() const {
+        if (!node_) node_ = make_number<std::int64_t>(0 <= known_ && known_ <= 64 ? op::constant : op::literal, known_);
+        return node_;
+    }
 
 private:
-    std::int64_t known_;
-    node_ptr node_;
+    std::int64_t known_ = -1;
+    bool is_node_ = false;
+    mutable node_ptr node_;
 };
 /// The margins before and after an axis.
 struct widths {
+    widths() : widths(0, 0) {}
     widths(const width &first, const width &second) : before(first), after(second) {}
     template <class N> widths(const std::array<N, 2> &both) : widths(both[0], both[1]) {}
     widths(const std::array<std::int64_t, 2> &both) : widths(both[0], both[1]) {}
@@ -315,7 +324,7 @@ auto weighted_sum3(const A &a, const W (&weights)[P][R][C], const char *file = _
 }
 
 /// The same value. GPUs keep stencils by this strategy, where that is possible, in the whole program that contains the
-/// expression; of several the outermost one counts, and without one the compiler chooses. `explain(e)` says what was
+/// expression; an outer hint counts before those inside of it, and without one the compiler chooses. `explain(e)` says what was
 /// done. No bit changes.
 template <class A, detail::if_operands<A> = 0> auto stencil(const A &a, stencil_hint strategy) {
     constexpr int rank = detail::rank_of<A>();

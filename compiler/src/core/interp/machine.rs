@@ -324,7 +324,7 @@ impl<'a> Machine<'a> {
             Op::Iota(_) => Array::vector((0..extents[0]).map(Lit::i64).collect()),
             Op::Fill(_, v) => {
                 let n = extents[0];
-                Array::vector(if n == 0 { Vec::new() } else { vec![self.scalar(*v, env); n as usize] })
+                Array::vector(if n <= 0 { Vec::new() } else { vec![self.scalar(*v, env); n as usize] })
             }
             Op::Materialize(x) => {
                 let x = self.array(*x, env);
