@@ -47,6 +47,9 @@ pub use variants::variants;
 
 /// Writes the code of one thread.
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ContractionParams) -> Result<Vec<Stmt>> {
+    l.k.kernel.threads = THREADS;
+    // without a bound a block has a multiprocessor for itself, which idles at the block's barriers
+    l.k.kernel.min_resident_blocks = 2;
     let mut out = Vec::new();
     let block = Block::new(l, fused, params, &mut out)?;
     let totals = block.reduce(l, &mut out)?;

@@ -114,6 +114,10 @@ pub fn main(
     params: &CooperativeNestParams,
     strided: bool,
 ) -> Result<Vec<Stmt>> {
+    l.k.kernel.threads = THREADS;
+    // without a bound ptxas takes 32 registers, and the pairs of an element are computed one after another:
+    // n-body gets 31.6 TFLOP/s in place of 37.2 with 74 registers
+    l.k.kernel.min_resident_blocks = 2;
     let items = stored(l.launch, fused);
     let n = l.launch.count();
     let mut out = Vec::new();

@@ -191,6 +191,8 @@ pub fn main(
     layout: ThreadLayout,
     params: &MapParams,
 ) -> Result<Vec<Stmt>> {
+    let of_thread = params.per_block / i64::from(layout.threads);
+    l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch.facts.cost, of_thread);
     let items = stored(l.launch, fused);
     let count = l.launch.count_node();
     let n = l.launch.host(count);

@@ -91,7 +91,6 @@ use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use crate::scalar::BinaryOp;
 use code_size::is_left_out;
 use expressions::{int32, thread};
-use resident_segments::Demand;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -213,14 +212,15 @@ impl Written {
     }
 }
 
-/// Lowers the kernel of a group of variants, and returns it with its grid.
+/// Lowers the kernel of a group of variants, and returns it with its grid. Each strategy decides on the threads of a
+/// block and on the bound of its registers where they are not those of the layout.
 fn emit(
     c: &mut LaunchContext,
     fused: &FusedGroup,
     scalars: &[u32],
     group: &VariantGroup,
 ) -> Result<(KernelBuilder, Grid)> {
-    let (layout, inner, cost) = (group.layout, &*group.inner, c.facts.cost);
+    let (layout, inner) = (group.layout, &*group.inner);
     // a kernel that computes only scalars may read elements of arrays with any strides
     let strided = layout.strided || matches!(group.choice, Choice::Scalars);
     let mut lower = Lower::new(c, "", Target::Gpu, strided);
@@ -228,16 +228,8 @@ fn emit(
     l.k.kernel.threads = layout.threads;
     let (body, grid) = match &group.choice {
         Choice::Scalars => (scalars_only(l, scalars)?, Grid::One),
-        Choice::TemporalBlocking(params) => {
-            (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
-                (temporal_blocking::THREADS, true, params.min_resident_blocks(l.launch));
-            (temporal_blocking::main(l, fused, params)?, params.grid())
-        }
-        Choice::PlaneSteps(params) => {
-            (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
-                (params.threads(), true, params.min_resident_blocks());
-            (plane_steps::main(l, fused, inner, layout, params)?, params.grid())
-        }
+        Choice::TemporalBlocking(params) => (temporal_blocking::main(l, fused, params)?, params.grid()),
+        Choice::PlaneSteps(params) => (plane_steps::main(l, fused, inner, layout, params)?, params.grid()),
         Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
         Choice::Ragged { by_lanes } => segments::ragged::main(l, fused, *by_lanes)?,
         Choice::ThreadRows(params) => {
@@ -245,112 +237,67 @@ fn emit(
         }
         Choice::ResidentRows(params) => {
             let rows = l.launch.facts.resident.clone().expect("a launch with resident rows");
-            let demand = Demand::of(l.launch, &rows).expect("an array is read");
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks(&demand);
             (resident_rows::main(l, &rows, params)?, params.grid())
         }
         Choice::StagedRows(params) => {
             let rows = l.launch.facts.resident.clone().expect("a launch with resident rows");
-            l.k.kernel.min_resident_blocks = params.resident_blocks;
             (resident_rows::main_of_staged(l, &rows, params)?, params.grid())
         }
         Choice::ResidentColumns(params) => {
             let kept = l.launch.facts.resident.clone().expect("a launch with resident columns");
-            let demand = Demand::of(l.launch, &kept).expect("an array is read");
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks(demand.words, demand.of_moments);
             (resident_columns::main(l, &kept, params)?, params.grid())
         }
         Choice::RowsAndColumns(params) => {
             let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks();
             (resident_rows::main_of_columns(l, &facts, params)?, params.grid())
         }
         Choice::JoinedParts(params) => {
             let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
-            // without a bound the assembler takes 32 registers, and keeps some values in memory
-            l.k.kernel.min_resident_blocks = 1;
             (resident_rows::join_parts(l, &facts, params)?, Grid::Joins(resident_rows::COLUMNS_OF_BLOCK))
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::TensorProduct(params) => tensor_product::emit(l, fused, params)?,
-        Choice::Scan(scan) => {
-            l.k.kernel.min_resident_blocks = scan::min_resident_blocks(scan, fused, layout);
-            scan::main(l, fused, scan, layout)?
-        }
-        Choice::WholeScan(scan) => {
-            l.k.kernel.min_resident_blocks = scan::one_pass::resident_blocks(scan);
-            scan::one_pass::main(l, fused, (scan, scalars), layout)?
-        }
+        Choice::Scan(scan) => scan::main(l, fused, scan, layout)?,
+        Choice::WholeScan(scan) => scan::one_pass::main(l, fused, (scan, scalars), layout)?,
         Choice::Bins(bins, place) => bins::main(l, fused, (bins, *place), layout)?,
         Choice::Put(put) => put::main(l, fused, put, layout)?,
-        Choice::RadixSort(step) => {
-            l.k.kernel.min_resident_blocks = radix_sort::min_resident_blocks(layout);
-            radix_sort::main(l, fused, step, layout)?
-        }
+        Choice::RadixSort(step) => radix_sort::main(l, fused, step, layout)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
-        Choice::Reduction => {
-            let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
-            l.k.kernel.min_resident_blocks = reduce::min_resident_blocks(cost, sizes.sum(), layout.strided);
-            reduce::main(l, fused, scalars, layout, cost)?
-        }
-        Choice::PackedReduction { batch } => {
-            let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
-            l.k.kernel.min_resident_blocks = reduce::min_resident_blocks(cost, sizes.sum(), false);
-            (
-                packed_reduction::main(l, fused, scalars, *batch)?,
-                Grid::Tiles { min_span: *batch, max_span: packed_reduction::MAX_SPAN },
-            )
-        }
+        Choice::Reduction => reduce::main(l, fused, scalars, layout)?,
+        Choice::PackedReduction { batch } => (
+            packed_reduction::main(l, fused, scalars, *batch)?,
+            Grid::Tiles { min_span: *batch, max_span: packed_reduction::MAX_SPAN },
+        ),
         Choice::Contraction(params) => {
-            l.k.kernel.threads = contraction::THREADS;
-            // without a bound a block has a multiprocessor for itself, which idles at the block's barriers
-            l.k.kernel.min_resident_blocks = 2;
             let [rows, columns] = params.block();
             (contraction::main(l, fused, params)?, Grid::Plane { rows, columns })
         }
-        Choice::CooperativeNest(params) => {
-            l.k.kernel.threads = cooperative_nest::THREADS;
-            // without a bound ptxas takes 32 registers, and the pairs of an element are computed one after another:
-            // n-body gets 31.6 TFLOP/s in place of 37.2 with 74 registers
-            l.k.kernel.min_resident_blocks = 2;
-            (
-                cooperative_nest::main(l, fused, params, layout.strided)?,
-                Grid::Elements(cooperative_nest::THREADS),
-            )
-        }
+        Choice::CooperativeNest(params) => (
+            cooperative_nest::main(l, fused, params, layout.strided)?,
+            Grid::Elements(cooperative_nest::THREADS),
+        ),
         Choice::RegisterTiling(params) => {
             let (rows, columns) = params.block();
-            let others = map::min_resident_blocks(cost, rows * columns / i64::from(layout.threads));
-            l.k.kernel.min_resident_blocks =
-                params.min_resident_blocks(l.launch, inner, layout).unwrap_or(others);
             (
                 register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
         }
-        Choice::PlaneStream(params) => {
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks();
-            (plane_stream::main(l, fused, inner, layout, params)?, params.grid())
-        }
+        Choice::PlaneStream(params) => (plane_stream::main(l, fused, inner, layout, params)?, params.grid()),
         Choice::PlaneWalk(params) => {
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks();
             let [planes, rows, columns] = params.block();
             (plane_walk::main(l, fused, inner, layout, params)?, Grid::Volume { planes, rows, columns })
         }
         Choice::StencilChain(tiles) => {
-            l.k.kernel.min_resident_blocks = tiles.min_resident_blocks();
             let [rows, columns] = tiles.block().map(|n| n as u32);
             (stencil_chain::main(l, fused, layout, tiles)?, Grid::Plane { rows, columns })
         }
         Choice::TransposedTile(params) => {
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
             let side = params.partition.side as u32;
             (transposed_tile::main(l, fused, layout, params)?, Grid::Plane { rows: side, columns: side })
         }
         Choice::Map(params, _) => {
-            l.k.kernel.min_resident_blocks =
-                map::min_resident_blocks(cost, params.per_block / i64::from(layout.threads));
             (map::main(l, fused, layout, params)?, Grid::Elements(params.per_block as u32))
         }
     };

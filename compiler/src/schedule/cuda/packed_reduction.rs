@@ -14,7 +14,7 @@
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64};
 use super::levels::{self, ReductionBlock, TEAMS, THREADS};
-use super::reduce::{ThreadOfReduction, begin};
+use super::reduce::{ThreadOfReduction, begin, min_resident_blocks};
 use super::tree::{WARPS, join, join_warps, variables};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
@@ -66,6 +66,7 @@ struct Tiles<'a> {
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32], batch: u32) -> Result<Vec<Stmt>> {
+    l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, fused, false);
     let reductions = Reduction::all(l.launch, fused);
     let mut out = Vec::new();
     let ThreadOfReduction { block, warp, side } = begin(l, &reductions, THREADS / WARP, &mut out);

@@ -56,12 +56,6 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(vec![group(false, &[usual]), group(true, &[("_any", strided.narrow()), ("_any_wide", strided)])])
 }
 
-/// Four blocks share a multiprocessor, so that some rank or store while others load. Addresses of any strides take
-/// more registers, so that fewer blocks fit.
-pub fn min_resident_blocks(layout: ThreadLayout) -> u32 {
-    if layout.strided { 2 } else { 4 }
-}
-
 /// Writes the code of a thread, and returns it with the grid.
 pub fn main(
     l: &mut Lower,
@@ -69,6 +63,9 @@ pub fn main(
     step: &RadixStep,
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
+    // four blocks share a multiprocessor, so that some rank or store while others load; addresses of any strides take
+    // more registers, so that fewer blocks fit
+    l.k.kernel.min_resident_blocks = if layout.strided { 2 } else { 4 };
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
     let warp = bind(l, "warp", warp_number(), &mut out);

@@ -45,8 +45,9 @@ const NARROW: i64 = 2;
 /// Returns the minimum number of resident blocks per multiprocessor, by the cost of an element and the bytes of all
 /// results. It leaves a thread 64, 128 or all registers; arrays with any strides need registers for addresses. None
 /// of the kernels that the tests assemble spills.
-pub fn min_resident_blocks(cost: u32, results: usize, strided: bool) -> u32 {
-    match (cost, results) {
+pub fn min_resident_blocks(l: &LaunchContext, fused: &FusedGroup, strided: bool) -> u32 {
+    let sizes = fused.items.iter().map(|it| l.g.ty(it.node).elem.size());
+    match (l.facts.cost, sizes.sum::<usize>()) {
         (0..=10, 0..=4) if !strided => 4,
         (0..=20, 0..=8) if !strided => 2,
         _ => 1,
@@ -84,8 +85,8 @@ pub fn main(
     fused: &FusedGroup,
     scalars: &[u32],
     layout: ThreadLayout,
-    cost: u32,
 ) -> Result<(Vec<Stmt>, Grid)> {
+    l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, fused, layout.strided);
     let items = stored(l.launch, fused);
     let n = l.launch.count();
     let reductions = Reduction::all(l.launch, fused);
@@ -97,7 +98,7 @@ pub fn main(
     let ThreadOfReduction { block, warp, side } = begin(l, &reductions, entries, &mut out);
     let (column, count) = (block.column.clone(), block.count.clone());
 
-    let affordable = MAX_UNROLLED / i64::from(cost.max(1));
+    let affordable = MAX_UNROLLED / i64::from(l.launch.facts.cost.max(1));
     let words_in_flight = if layout.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
     let batch = (words_in_flight / words(l.launch, l.launch.facts.accesses.pointwise(), layout))
         .min(affordable)

@@ -23,7 +23,7 @@ use super::register_pressure::LineSchedule;
 use super::register_window::{self, pieces};
 use super::shared_tile_2d::SharedTiles;
 use super::thread_layout::ThreadLayout;
-use super::{access, boundary_elements, line_sums};
+use super::{access, boundary_elements, line_sums, map};
 use crate::core::linear::is_i64;
 use crate::core::{NodeId, Op, StencilHint};
 use crate::error;
@@ -232,6 +232,9 @@ pub fn main(
     layout: ThreadLayout,
     params: &RegisterTilingParams,
 ) -> error::Result<Vec<Stmt>> {
+    let (rows, columns) = params.block();
+    let others = map::min_resident_blocks(l.launch.facts.cost, rows * columns / i64::from(layout.threads));
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch, inner, layout).unwrap_or(others);
     let items: Vec<&Item> = fused.items.iter().collect();
     let params = &RegisterTilingParams {
         shared_tiles: params.shared_tiles.clone().map(|p| p.declared(l)),

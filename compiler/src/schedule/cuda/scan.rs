@@ -97,7 +97,7 @@ fn threads(part: ScanPart) -> u32 {
 /// Blocks that store elements at other places also wait for what they read there, so that two of them should share a
 /// multiprocessor. Without this bound the assembler takes 79 registers for a digit of keys, and only one block fits.
 /// The values of more arrays would not fit into the registers that the bound leaves.
-pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
+fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
     let is_bound = scan.goes_elsewhere() && fused.items.len() <= MAX_BOUND && !layout.strided;
     if is_bound { 2 } else { 0 }
 }
@@ -109,6 +109,7 @@ pub fn main(
     scan: &Scan,
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
+    l.k.kernel.min_resident_blocks = min_resident_blocks(scan, fused, layout);
     let mut out = Vec::new();
     let items = Scan::items(&l.launch.g, &fused.items);
     let code = Code::new(l, (scan, &items), fused, layout, &mut out);

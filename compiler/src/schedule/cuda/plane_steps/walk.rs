@@ -60,6 +60,8 @@ pub fn main(
     layout: ThreadLayout,
     params: &PlaneStepsParams,
 ) -> Result<Vec<Stmt>> {
+    (l.k.kernel.threads, l.k.kernel.is_multi_step) = (params.threads(), true);
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks();
     let mut out = Vec::new();
     let halo = Halo::of(l.launch, fused, inner).expect("found when the strategy was chosen");
     let [rows, columns] = params.stored();

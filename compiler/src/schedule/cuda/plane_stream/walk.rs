@@ -40,6 +40,7 @@ pub fn main(
     layout: ThreadLayout,
     params: &PlaneStreamParams,
 ) -> Result<Vec<Stmt>> {
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks();
     let mut out = Vec::new();
     let axis = fused.domain.len() - 3;
     let halo = Halo::of(l.launch, fused, inner).expect("found when the strategy was chosen");

@@ -34,6 +34,7 @@ pub fn main(
     layout: ThreadLayout,
     params: &PlaneWalkParams,
 ) -> Result<Vec<Stmt>> {
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks();
     let halo = Halo::of(l.launch, fused, inner);
     let walk = Walk { fused, inner, params, halo, axis: fused.domain.len() - 3 };
     let mut out = Vec::new();

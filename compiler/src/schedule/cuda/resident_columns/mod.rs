@@ -23,6 +23,7 @@ mod reduce;
 mod strip;
 mod variants;
 
+use super::resident_segments::Demand;
 use crate::error::Result;
 use crate::kernel::Stmt;
 use crate::schedule::element::lower::Lower;
@@ -33,6 +34,8 @@ pub use variants::{limit, variants};
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, kept: &ResidentSegments, p: &ResidentColumnsParams) -> Result<Vec<Stmt>> {
+    let demand = Demand::of(l.launch, kept).expect("an array is read");
+    l.k.kernel.min_resident_blocks = p.min_resident_blocks(demand.words, demand.of_moments);
     let mut out = Vec::new();
     let mut strip = Strip::begin(l, kept, p, &mut out);
     for (number, stage) in kept.stages.iter().enumerate() {

@@ -103,6 +103,7 @@ struct Block<'a> {
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<Vec<Stmt>> {
+    l.k.kernel.min_resident_blocks = p.min_resident_blocks();
     let mut out = Vec::new();
     let (n, length) = (l.launch.count(), l.launch.host(facts.rows.length));
     let lane = lane(l, WARP, &mut out);

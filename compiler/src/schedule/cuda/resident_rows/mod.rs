@@ -19,6 +19,7 @@ mod staged;
 mod variants;
 
 use super::expressions::{int32, thread, to_i64, warp_number};
+use super::resident_segments::Demand;
 use super::segments::lane;
 use crate::core::{COLUMNS, TILE, linear};
 use crate::error::Result;
@@ -36,6 +37,8 @@ pub use variants::{limit, variants, variants_of_columns};
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {
+    let demand = Demand::of(l.launch, rows).expect("an array is read");
+    l.k.kernel.min_resident_blocks = p.min_resident_blocks(&demand);
     let mut out = Vec::new();
     let (n, length) = (l.launch.count(), l.launch.host(rows.length));
     let lane = lane(l, p.lanes, &mut out);

@@ -44,6 +44,8 @@ struct Parts<'a> {
 
 /// Writes the code of a thread.
 pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<Vec<Stmt>> {
+    // without a bound the assembler takes 32 registers, and keeps some values in memory
+    l.k.kernel.min_resident_blocks = 1;
     let mut out = Vec::new();
     let (n, length) = (l.launch.count(), l.launch.host(facts.rows.length));
     let lane = lane(l, WARP, &mut out);

@@ -151,6 +151,7 @@ struct Block<'a> {
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &StagedRowsParams) -> Result<Vec<Stmt>> {
+    l.k.kernel.min_resident_blocks = p.resident_blocks;
     let (mut out, of_unit) = (Vec::new(), p.of_unit());
     let (n, length) = (l.launch.count(), l.launch.host(rows.length));
     let lane = lane(l, WARP, &mut out);

@@ -49,7 +49,7 @@ const TICKETS: i32 = 0;
 const ARRIVALS: i32 = 1;
 
 /// Returns the number of blocks of a multiprocessor. Their threads together are as many for all values.
-pub fn resident_blocks(scan: &Scan) -> u32 {
+fn resident_blocks(scan: &Scan) -> u32 {
     RESIDENT * 4 / scan.bytes().max(4) as u32
 }
 
@@ -86,6 +86,7 @@ pub fn main(
     (scan, scalars): (&Scan, &[u32]),
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
+    l.k.kernel.min_resident_blocks = resident_blocks(scan);
     let mut out = Vec::new();
     let stored = fused.items.iter().filter(|it| is_store(&l.launch.g, it)).cloned().collect();
     let stored = FusedGroup { items: stored, ..fused.clone() };

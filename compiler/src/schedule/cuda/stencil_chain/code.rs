@@ -23,6 +23,7 @@ pub fn main(
     layout: ThreadLayout,
     tiles: &ChainTiles,
 ) -> Result<Vec<Stmt>> {
+    l.k.kernel.min_resident_blocks = tiles.min_resident_blocks();
     let Some(chain) = l.launch.facts.stencil_chain.clone() else {
         return Err(Error::bug("E0404", "a chain of stencils without facts"));
     };

@@ -2,7 +2,7 @@
 //! stores them.
 
 use super::exchange::{self, Exchange, at, note_loaded};
-use super::{State, TemporalBlockingParams, WARPS};
+use super::{State, THREADS, TemporalBlockingParams, WARPS};
 use crate::core::NodeId;
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -17,6 +17,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// Writes the body of one thread.
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) -> Result<Vec<Stmt>> {
+    (l.k.kernel.threads, l.k.kernel.is_multi_step) = (THREADS, true);
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
     let mut out = Vec::new();
     let first = region_origin(l, fused, params, &mut out);
     let is_interior = is_interior(l, fused, params, &first);

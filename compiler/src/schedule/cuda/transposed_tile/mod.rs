@@ -58,6 +58,7 @@ pub fn main(
     layout: ThreadLayout,
     params: &TransposedTileParams,
 ) -> Result<Vec<Stmt>> {
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
     let (side, axes) = (params.partition.side, fused.domain.len());
     let mut out = Vec::new();
     // of this position, only the part that all threads of a block share is used
