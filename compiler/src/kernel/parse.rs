@@ -2,35 +2,14 @@
 
 mod expressions;
 mod matrices;
+mod reading;
 
-use super::{Array, COPY_BYTES, Kernel, Reg, SlotDecl, Stmt};
+use super::{Array, COPY_BYTES, Kernel, SlotDecl, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty};
 use crate::text::{Cursor, Token};
 use expressions::{define, element, expr, list, memory, register};
-use rustc_hash::FxHashMap as HashMap;
-use std::ops::{Deref, DerefMut};
-
-/// A kernel of which a part has been read.
-struct Reading {
-    kernel: Kernel,
-    /// The registers that are defined so far, by their names.
-    registers: HashMap<String, Reg>,
-}
-
-impl Deref for Reading {
-    type Target = Kernel;
-
-    fn deref(&self) -> &Kernel {
-        &self.kernel
-    }
-}
-
-impl DerefMut for Reading {
-    fn deref_mut(&mut self) -> &mut Kernel {
-        &mut self.kernel
-    }
-}
+use reading::Reading;
 
 /// Returns all kernels of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Kernel>> {
@@ -45,7 +24,7 @@ pub fn parse(text: &str) -> Result<Vec<Kernel>> {
 fn kernel(c: &mut Cursor) -> Result<Kernel> {
     c.expect("kernel")?;
     let kernel = Kernel { name: c.global()?, ..Kernel::default() };
-    let mut k = Reading { kernel, registers: HashMap::default() };
+    let mut k = Reading { kernel, ..Reading::default() };
     c.expect("{")?;
     while !c.eat("}") {
         let at = c.position();

@@ -1,6 +1,6 @@
 //! Registers, memories and expressions.
 
-use super::Reading;
+use super::reading::Reading;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};

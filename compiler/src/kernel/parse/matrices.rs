@@ -1,7 +1,7 @@
 //! Products of matrices by a warp or a warpgroup.
 
-use super::Reading;
 use super::expressions::{define, element, list, register};
+use super::reading::Reading;
 use crate::error::Result;
 use crate::kernel::{Reg, Stmt};
 use crate::text::Cursor;
