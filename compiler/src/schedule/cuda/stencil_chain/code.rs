@@ -1,4 +1,5 @@
-//! The code of one thread of a chain of stencils: the tiles of all stages but the last, then the results.
+//! The kernel body of a chain of stencils. For each stage but the last, the block's threads fill the stage's
+//! shared-memory tiles and wait at a barrier; then each thread computes and stores its part of the last stage.
 
 use super::fill::fill;
 use super::part::{Part, SharedArray, SharedArrays, elements, single_elements};
@@ -58,7 +59,8 @@ pub fn main(
     Ok(out)
 }
 
-/// Computes and stores the elements of the last stage.
+/// Computes and stores the elements of the last stage: line by line where the thread's whole part is in the interior,
+/// else element by element, with a test of each element's bounds.
 fn store_results(l: &mut Lower, part: &Part, shared: &SharedArrays, out: &mut Vec<Stmt>) -> Result<()> {
     let (mut full, mut edge) = (Vec::new(), Vec::new());
     elements(l, part, shared, &mut full)?;
@@ -86,7 +88,8 @@ fn store_results(l: &mut Lower, part: &Part, shared: &SharedArrays, out: &mut Ve
     Ok(())
 }
 
-/// Computes one element of the last stage from arrays in memory alone.
+/// Computes one element of the last stage from arrays in global memory alone: the earlier stages are computed again
+/// for this element, by the program's own conditions at the edges.
 fn whole_element(
     l: &mut Lower,
     stage: &ChainStage,
@@ -101,7 +104,9 @@ fn whole_element(
     l.with_loaded(Loaded::default(), |l| l.region(&vars, &roots, &Expr::int(0), out))
 }
 
-/// Computes one element of the last stage from tiles, which hold what it reads beyond the edges as well.
+/// Computes one element of the last stage from the tiles. The interior's code is right even at the edges, because the
+/// tiles' halos hold what the program reads beyond them. `index` is the element's row and column in the matrix, `at`
+/// those counted from the block's first element.
 fn element_of_tiles(
     l: &mut Lower,
     stage: &ChainStage,
@@ -120,7 +125,7 @@ fn element_of_tiles(
     })
 }
 
-/// Loads what one element reads of the tiles.
+/// Loads one register for each tap of one element into the tiles, and returns which register has which array element.
 fn single_loads(
     l: &mut Lower,
     stage: &ChainStage,

@@ -1,4 +1,13 @@
-//! The code that fills the tiles of one stage.
+//! The loop in which a block's threads fill the shared-memory tiles of one stage. The tile is cut into parts of
+//! `thread_rows` x `v` elements, numbered row by row, and thread `t` takes the parts `t`, `t + 256`, `t + 512`, ...:
+//!
+//! ```text
+//! for turn in 0..turns:
+//!     number = turn * 256 + thread             if number < parts
+//!     row    = number / parts_of_row * thread_rows + tile's first row
+//!     column = number % parts_of_row * v           + tile's first column
+//!     the part is in the interior: its lines, as in register tiling; else its elements one by one
+//! ```
 
 use super::part::{Part, SharedArrays, elements, single_elements};
 use super::tiles::{StageTile, THREADS};
@@ -11,7 +20,7 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::ChainStage;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Fills the tiles of one stage.
+/// Fills the tiles of one stage. `block` is the row and column of the block's first element in the matrix.
 pub fn fill(
     l: &mut Lower,
     (stage, tile): (&ChainStage, &StageTile),

@@ -1,19 +1,26 @@
-//! Chains of stencils: several stencils of matrices one after another in one launch, which keeps the results of all
-//! but the last in shared-memory tiles. The tiles overlap (Ragan-Kelley et al. 2013, "compute at" a tile): each block
-//! computes by itself what it shares with its neighbours. Chosen where the traffic that this saves takes longer than
-//! the redundant elements (`stencil_cost.rs`).
+//! Chains of stencils: several stencils of matrices, each of which reads the results of earlier ones, in one launch.
+//! Only the last stage's results are stored in global memory; those of the other stages lie in shared-memory tiles.
+//! The tiles of neighbouring blocks overlap (Ragan-Kelley et al. 2013, "compute at" a tile): each block computes its
+//! halo redundantly, so blocks do not wait for each other. Chosen where the saved traffic would take longer than the
+//! redundant elements (`stencil_cost.rs`).
 //!
 //! ```text
 //! for each stage but the last:
-//!     tile[rows and columns of the block, and as far around as later stages read] = the stage's elements
+//!     tile[the block's rows and columns, with a halo as wide as later stages read] = the stage's elements
 //!     barrier
-//! the last stage as in register tiling, with its lines taken from the tiles
+//! the last stage as in register tiling, with its lines loaded from the tiles
+//!
+//! two 3x3 stages:   +-----------+   the first stage's tile: the block's elements and a halo of one row and column
+//!                   | +-------+ |
+//!                   | | block | |   the last stage computes these
+//!                   | +-------+ |
+//!                   +-----------+
 //! ```
 //!
-//! The parts of a tile (rows of neighbouring columns) are dealt to the threads by turns. A part in the interior is
-//! computed line by line as in register tiling. Other parts are computed element by element, from arrays in memory
-//! alone: beyond the edges of a stage's matrix the tile holds what its readers take there, so the last stage has no
-//! edges.
+//! A tile is cut into parts, each a few rows of `v` neighbouring columns, which the threads take round-robin. A part
+//! in the interior is computed line by line as in register tiling. The elements of other parts are computed one by
+//! one, from arrays in global memory alone. Where a tile extends beyond the edges of its stage's matrix, it holds the
+//! values that the readers' boundary conditions ask for, so the last stage needs no code for edges.
 
 mod code;
 mod fill;
@@ -39,7 +46,7 @@ pub fn variants(l: &mut LaunchContext) -> Option<Vec<VariantGroup>> {
     let extent = if chain.least > 1 { NonZeroU32::new(u32::try_from(chain.least).ok()?) } else { None };
     let guards = Guards { extent, ..Guards::contiguous().narrow().noalias() };
     let profit = Profit { min_rows, min_columns, ..Profit::default() };
-    // the other variants compute every stage again where it is read
+    // the suffix tells this variant from those that compute every stage again where it is read
     let suffix = if chain.has_recomputing_variants { "_tiles" } else { "" };
     let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
     let layout = ThreadLayout { v: tiles.tiling.v, threads: THREADS, ..ThreadLayout::default() };
@@ -47,7 +54,7 @@ pub fn variants(l: &mut LaunchContext) -> Option<Vec<VariantGroup>> {
     Some(vec![VariantGroup::of((Choice::StencilChain(tiles), Vec::new()), layout, &inner, variant)])
 }
 
-/// Returns a description, for reports, of what a chain of stencils keeps in shared memory.
+/// Describes, for reports, the tiles that a block has in shared memory: their names, sizes and redundancy.
 pub fn described(l: &mut LaunchContext) -> Option<String> {
     let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_faster_gpu_tiles)?;
     let tiles = ChainTiles::of(l, &chain)?;

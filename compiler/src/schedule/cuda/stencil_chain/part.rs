@@ -1,5 +1,6 @@
-//! A part of the elements of one stage, which a thread computes at once: where it lies, whether it is in the
-//! interior, and its code, line by line or element by element.
+//! A part: the `thread_rows` x `v` neighbouring elements of one stage that a thread computes together. This file has
+//! its position, the condition that it is in the interior, and its code: line by line, which shares loaded lines
+//! among the part's rows, or element by element.
 
 use super::tiles::StageTile;
 use crate::core::NodeId;
@@ -21,42 +22,43 @@ use rustc_hash::FxHashMap as HashMap;
 pub struct SharedArray {
     /// The memory.
     pub mem: Mem,
-    /// The first row and column, from the block's first ones.
+    /// The tile's first row and column, relative to the block's first element; negative where the tile has a halo.
     pub first: [i64; 2],
     /// The number of columns.
     pub columns: i64,
 }
 
 impl SharedArray {
-    /// Returns the index of the element at this row and column from the block's first ones.
+    /// Returns the index in the tile of the element at this row and column, which are relative to the block's first
+    /// element: `(row - first[0]) * columns + (column - first[1])`.
     pub fn at(&self, row: &Expr, column: &Expr) -> Expr {
         let by = -self.first[0] * self.columns - self.first[1];
         offset(row.clone().times(int32(self.columns as i32)).plus(column.clone()), by)
     }
 }
 
-/// The tiles of all arrays that are stored so far.
+/// The tiles of the arrays of all stages that are computed so far.
 pub type SharedArrays = HashMap<NodeId, SharedArray>;
 
-/// The part of a stage's elements that a thread computes at once.
+/// The part of a stage's elements that a thread computes together.
 pub struct Part<'a> {
     /// The stage.
     pub stage: &'a ChainStage,
-    /// What the block computes in the stage.
+    /// The block's tile of the stage.
     pub tile: &'a StageTile,
-    /// The rows and columns of a thread.
+    /// The number of rows and columns of the part.
     pub tiling: PlaneTiling,
-    /// The indices of its first element in the stage's index space, beside the block's indices, which are those of
-    /// the last stage.
+    /// The indices of the part's first element in the stage's matrix, and of the block's first element of the last
+    /// stage.
     pub position: ThreadPosition,
-    /// Its first row and column from the block's first ones.
+    /// The part's first row and column, relative to the block's first element.
     pub first: [Expr; 2],
-    /// The index of its first element in each tile.
+    /// The index in each tile of the part's first element.
     pub starts: HashMap<NodeId, Expr>,
 }
 
-/// Writes a loop over the elements of a part, which gets their indices, and their row and column counted from the
-/// block's first ones.
+/// Writes a loop over the elements of a part. `code` writes its body; it gets the element's row and column in the
+/// matrix, and those relative to the block's first element.
 pub fn single_elements(
     l: &mut Lower,
     part: &Part,
@@ -84,7 +86,7 @@ pub fn single_elements(
 }
 
 impl Part<'_> {
-    /// Computes where the part lies in the tiles that it reads or writes.
+    /// Computes the index of the part's first element in each tile that the part reads or writes.
     pub fn find_starts(&mut self, l: &mut Lower, shared: &SharedArrays, out: &mut Vec<Stmt>) {
         let read = self.stage.stencils.iter().map(|s| s.array);
         for x in read.chain(self.stage.fused.items.iter().map(|it| it.node)) {
@@ -97,8 +99,9 @@ impl Part<'_> {
         }
     }
 
-    /// Returns the condition that all elements are in the interior of the stage's index space, and that all
-    /// that is loaded from memory is in bounds; `None` if it always holds.
+    /// Returns the condition that all elements of the part are in the interior of the stage's matrix and all loads
+    /// from global memory are in bounds; `None` if it always holds. For each axis it is
+    /// `first >= least && first + size <= end`.
     pub fn is_interior(&self, l: &mut Lower, shared: &SharedArrays) -> Option<Expr> {
         let lines = || self.tile.lines.iter().filter(|line| !shared.contains_key(&line.array));
         let sizes = [self.tiling.thread_rows, self.tiling.v];
@@ -131,7 +134,9 @@ impl Part<'_> {
     }
 }
 
-/// Computes all elements of a part, line by line, and stores each row as soon as it is complete.
+/// Computes all elements of a part in the interior. Lines are loaded from the top to the bottom; after each, all that
+/// depends on no later line is computed, and a row of results is stored as soon as its last line has arrived. So few
+/// lines are in registers at once.
 pub fn elements(l: &mut Lower, part: &Part, shared: &SharedArrays, out: &mut Vec<Stmt>) -> Result<()> {
     let (stage, position, tiling) = (part.stage, &part.position, part.tiling);
     l.with_loaded(HashMap::default(), |l| {
@@ -214,7 +219,8 @@ fn load(l: &mut Lower, line: &Line, part: &Part, shared: &SharedArrays, out: &mu
     }
 }
 
-/// Computes the rest of a row's values, and stores them: in a tile, or as results.
+/// Computes what is left of a row's values, and stores them to the stage's tile or, in the last stage, to the
+/// results.
 fn store(
     l: &mut Lower,
     part: &Part,
@@ -240,7 +246,7 @@ fn store(
     Ok(())
 }
 
-/// Returns the conjunction of two conditions, of which each may always hold.
+/// Returns `a && b`, where `None` is a condition that always holds.
 pub fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Expr::binary(BinaryOp::And, a, b)),

@@ -1,5 +1,6 @@
-//! The tiles of a chain of stencils: which rows and columns of each array a block has in shared memory, how its
-//! threads share the work, and what all of it costs.
+//! The tiles of a chain of stencils: which rows and columns of each stage a block has in shared memory, how its
+//! threads share the elements, and the predicted time, by which the size of tiles is chosen. Sizes are found from the
+//! last stage backwards: a stage's tile covers what the taps of its readers' tiles reach.
 
 use crate::core::NodeId;
 use crate::kernel::WARP;
@@ -14,7 +15,7 @@ use indexmap::IndexSet;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 
-/// The bytes of shared memory that a block has on every device.
+/// The bytes of static shared memory that a block may use on every device.
 const MAX_BYTES: i64 = 48 << 10;
 
 /// The maximum number of columns of a thread.
@@ -26,28 +27,29 @@ const ROWS: [i64; 3] = [8, 4, 2];
 /// The maximum number of words of registers for the lines that a thread needs at once.
 const MAX_WORDS: i64 = 96;
 
-/// The maximum number of words of registers for the lines of two rows that share no lines, all of which are loaded
-/// before the first row is computed.
+/// The maximum number of words of registers for the lines of a part whose rows share no lines, if all of these are
+/// loaded before the first row is computed.
 const MAX_WORDS_OF_ROWS: i64 = 44;
 
 /// The minimum number of resident blocks per multiprocessor, with which a thread has 64 registers.
 const RESIDENT_BLOCKS: u32 = 4;
-/// The same where an element at the edges has more than `LONG_EDGES` operations: a thread has 80 registers, because
-/// such an element reads all that it needs before it computes.
+/// The minimum number of resident blocks where an element at the edges has more than `LONG_EDGES` operations. A
+/// thread then has 80 registers: such an element loads all its operands before it computes.
 const LONG_EDGES: u32 = 300;
 const RESIDENT_BLOCKS_OF_LONG_EDGES: u32 = 3;
 
-/// The time of a chain whose tiles have edges, relative to one without edges (17 taps on an H100: 0.245 and 0.209
+/// The time of a chain whose stages have code for edges, relative to one without (17 taps on an H100: 0.245 and 0.209
 /// ms).
 const EDGES: f64 = 1.17;
-/// Tiles are chosen where their predicted time is less than this part of that of computing everything again: the
-/// predictions are not exact.
+/// Tiles are chosen where their predicted time is below this fraction of the predicted time of recomputing every
+/// stage. It is below 1 because the predictions are not exact.
 const MARGIN: f64 = 0.95;
 
-/// The numbers of rows and of columns that a thread computes together where all stages are in registers.
+/// The number of rows, and of columns, that a thread computes together in a launch that recomputes all stages in
+/// registers.
 const REGISTER_TILE: i64 = 4;
 
-/// What a block computes in one stage: rows and columns counted from the first ones of the block's own elements.
+/// What a block computes in one stage. Rows and columns are relative to the block's first element of the last stage.
 #[derive(Clone)]
 pub struct StageTile {
     /// The first row and column.
@@ -62,7 +64,7 @@ pub struct StageTile {
     pub loads_first: bool,
 }
 
-/// The tiles of all stages. That of the last stage is the block's own elements.
+/// The tiles of all stages. The last stage's tile is the block's part of the results and has no halo.
 #[derive(Clone)]
 pub struct ChainTiles {
     /// The tile of each stage.
@@ -74,8 +76,8 @@ pub struct ChainTiles {
 }
 
 impl ChainTiles {
-    /// Returns the tiles, if they fit into shared memory and if one launch takes less time than one for each
-    /// stage.
+    /// Returns the fastest tiles that fit into shared memory. Returns `None` if none do, or if a launch for each
+    /// stage takes less time than the one launch.
     pub fn of(l: &mut LaunchContext, chain: &StencilChain) -> Option<ChainTiles> {
         let size = |l: &LaunchContext, x: NodeId| l.g.ty(x).elem.size() as i64;
         let arrays = chain
@@ -108,7 +110,7 @@ impl ChainTiles {
         let has_long_edges = edges.any(|e| e.operations > LONG_EDGES);
         let mut bytes = 0;
         for (at, stage) in before.iter().enumerate().rev() {
-            // the first of `tiles` is that of the stage after this one
+            // `tiles` has the tiles of the stages after this one, in order
             let readers = chain.stages[at + 1..].iter().zip(&tiles);
             let [mut rows, mut columns] = [(i64::MAX, i64::MIN); 2];
             for (reader, tile) in readers {
@@ -139,8 +141,8 @@ impl ChainTiles {
         (bytes <= MAX_BYTES).then_some(ChainTiles { tiles, tiling, has_long_edges })
     }
 
-    /// Whether the chain takes less time than one launch that computes all stages again where they are read, with
-    /// rows in registers. `needed` is what that launch needs of each stage for a row.
+    /// Whether the chain takes less time than one launch with register tiling that recomputes every stage where it is
+    /// read. `needed` is how far around an element that launch needs each stage.
     pub fn beats_whole(&self, l: &LaunchContext, chain: &StencilChain, needed: &[StageRows]) -> bool {
         let side = REGISTER_TILE as f64;
         let again = |(first, last): (i64, i64)| (side + (last - first) as f64) / side;
@@ -177,8 +179,8 @@ impl ChainTiles {
     }
 }
 
-/// Returns the tile of a stage whose readers need these rows and columns. A thread has the number of rows for which
-/// the block takes the least time.
+/// Returns the tile of a stage whose readers need these rows and columns. It is padded to whole parts; a part has the
+/// number of rows for which the block takes the fewest predicted cycles.
 fn stage_tile(
     l: &mut LaunchContext,
     stage: &ChainStage,
@@ -214,7 +216,8 @@ fn stage_tile(
     best.map(|b| b.1)
 }
 
-/// Returns the lines that a thread with `thread_rows` rows loads. Returns `None` if they take too many registers.
+/// Returns the lines that a thread loads for a part of `thread_rows` rows. Returns `None` if the lines that are live
+/// at once, `height / (thread_rows + height - 1)` of all, take too many registers.
 fn lines(l: &LaunchContext, stage: &ChainStage, thread_rows: i64, tiling: PlaneTiling) -> Option<Vec<Line>> {
     let mine = stage.stencils.iter().filter(|s| s.is_static(&l.g));
     let tiling = PlaneTiling { thread_rows, ..tiling };
@@ -231,7 +234,8 @@ fn words(l: &LaunchContext, line: &Line) -> i64 {
     line.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
 }
 
-/// Returns the bytes that a launch of these stages reads and writes for each element.
+/// Returns the bytes of global memory that a launch of these stages reads and writes for each element of the last
+/// one.
 fn bytes(l: &LaunchContext, stages: &[ChainStage]) -> f64 {
     let own: IndexSet<NodeId> = stages.iter().flat_map(|s| s.fused.items.iter().map(|it| it.node)).collect();
     let read = stages.iter().flat_map(|s| s.stencils.iter().map(|s| s.array));

@@ -1,5 +1,6 @@
-//! The body of one thread of temporal blocking: it loads its elements, exchanges and computes in each step, and
-//! stores them.
+//! The kernel body of temporal blocking. A lane loads its elements of the states into registers; in each step it
+//! exchanges elements with neighbouring lanes and computes its elements' next values; at the end it stores those that
+//! are still valid. There are two copies of all this: one for blocks in the interior, one for boundary blocks.
 
 use super::exchange::{self, Exchange, at, note_loaded};
 use super::{State, THREADS, TemporalBlockingParams, WARPS};
@@ -45,7 +46,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) 
     Ok(out)
 }
 
-/// Computes the first row and column of the region, halo included.
+/// Computes the matrix row and column of the region's first element, halo included; negative at the first edges. The
+/// region belongs to a block or, for vectors, to a warp.
 fn region_origin(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -78,7 +80,8 @@ fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
     }
 }
 
-/// Returns whether the whole region is in bounds, and all that the first step computes is in the interior.
+/// Returns the condition that the whole region is in bounds, and that every element whose value in the first step is
+/// valid is in the interior. Those elements are `reach` away from the region's edges.
 fn is_interior(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -189,7 +192,7 @@ fn is_inside(i: Expr, n: Expr) -> Expr {
     and(Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0)), Expr::binary(BinaryOp::Lt, i, n))
 }
 
-/// Returns the index; if it is out of bounds, that of the same element from the other end.
+/// Returns `i` modulo `n`, for `-n <= i < 2 n`.
 fn wrapped(i: Expr, n: Expr) -> Expr {
     let select = |c: Expr, a: Expr, b: Expr| Expr::Select(Box::new(c), Box::new(a), Box::new(b));
     let before = Expr::binary(BinaryOp::Lt, i.clone(), Expr::int(0));
@@ -197,8 +200,8 @@ fn wrapped(i: Expr, n: Expr) -> Expr {
     select(before, i.clone().plus(n.clone()), select(behind, i.clone().minus(n), i))
 }
 
-/// Loads the lane's part of an array, with 0 for elements out of bounds. If `changes`, later code assigns to the
-/// registers.
+/// Loads the lane's part of an array, with 0 for elements out of bounds, or with the other end's elements on an axis
+/// that wraps. If `changes`, the registers are variables, to which the steps assign.
 fn load(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -208,7 +211,7 @@ fn load(
     changes: bool,
     out: &mut Vec<Stmt>,
 ) -> LaneTile {
-    // the facts have this access already, so it need not be noted here
+    // the facts have noted this access already
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let extents = extents(l, fused);
     let (mut tile, mut inits) = (LaneTile::new(), Vec::new());
@@ -261,7 +264,7 @@ fn load(
     tile
 }
 
-/// Stores the elements that are still valid.
+/// Stores the lane's elements that are still valid: those inside the halo and in bounds.
 fn store(
     l: &mut Lower,
     fused: &FusedGroup,

@@ -1,5 +1,6 @@
-//! What a step reads beyond a lane's own elements: rows of the warps above and below through shared memory, and
-//! columns of the neighbouring lanes by shuffles.
+//! The exchange at the start of a step, which brings what the taps reach beyond a lane's own elements: rows of the
+//! warps above and below pass through shared memory, columns of the neighbouring lanes come by shuffles. Afterwards
+//! the element scope knows a register for each array element that the step reads.
 
 use super::{State, TemporalBlockingParams, WARPS};
 use crate::core::{NodeId, linear};
@@ -11,7 +12,7 @@ use crate::schedule::element::lower::{Lower, bind};
 
 /// What an exchange needs to know.
 pub struct Exchange<'a> {
-    /// The shared memory for the rows of each state.
+    /// The shared memory for the rows of each state; `None` if the state is read in its own row only.
     pub areas: &'a [Option<Mem>],
     /// The lane's first row and column.
     pub vars: &'a [(NodeId, Expr)],
@@ -19,8 +20,8 @@ pub struct Exchange<'a> {
     pub step: Reg,
 }
 
-/// Exchanges what the step reads of all states, with one barrier, and notes the registers of these elements. `now`
-/// are the lane's own elements of each state.
+/// Exchanges what the step reads of all states, with one barrier, and notes which registers hold these elements.
+/// `now` has the registers of the lane's own elements, for each state.
 pub fn rows_and_columns(
     l: &mut Lower,
     params: &TemporalBlockingParams,
@@ -44,12 +45,16 @@ pub fn rows_and_columns(
     }
 }
 
-/// The rows of a state that all warps have stored to shared memory. The index is that of the lane's first column in
-/// what the first warp has stored.
+/// The rows of a state in shared memory. Each warp stores its first rows, then its last ones, row by row:
+///
+/// ```text
+/// buffer 0: | warp 0: first rows, last rows | warp 1: ... | ... | warp 7: ... |    even steps
+/// buffer 1: likewise                                                               odd steps
+/// ```
 struct Shown {
     area: Mem,
     base: Expr,
-    /// The number of elements of a warp.
+    /// The number of elements that a warp stores.
     of_warp: i64,
 }
 
@@ -59,7 +64,7 @@ impl Shown {
     }
 }
 
-/// Stores the rows that the warps above and below read.
+/// Stores the lane's columns of the rows that the warps above and below read.
 fn shown_rows(
     l: &mut Lower,
     params: &TemporalBlockingParams,
@@ -92,7 +97,8 @@ fn shown_rows(
     shown
 }
 
-/// Loads the rows above and below the lane's own, each with its number.
+/// Loads the lane's columns of the rows above and below its own. Each row has its number relative to the lane's first
+/// row.
 fn neighbouring_rows(
     l: &mut Lower,
     params: &TemporalBlockingParams,
@@ -102,8 +108,8 @@ fn neighbouring_rows(
 ) -> Vec<(i64, Vec<Reg>)> {
     let (width, ty) = (params.region()[1], l.launch.g.ty(state.array).elem);
     let [above, below] = state.rows();
-    // the first and the last warp have no neighbour and read their own rows instead: the results of that are invalid
-    // anyway
+    // the first warp has no warp above it and the last none below: they read their own rows, and what they compute
+    // from these lies in the part of the halo that this step makes invalid
     let previous = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
     let next = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
     let previous = bind(l, "above", shown.of(previous), out);
@@ -119,8 +125,8 @@ fn neighbouring_rows(
     rows
 }
 
-/// Exchanges the elements to the left and right of a lane's part of a row, as far as an element
-/// reads them.
+/// Fetches the elements to the left and right of a lane's part of a row from the neighbouring lanes, as far as taps
+/// reach them.
 fn columns(
     l: &mut Lower,
     params: &TemporalBlockingParams,
@@ -152,7 +158,8 @@ fn columns(
     }
 }
 
-/// Notes that these registers hold the elements of a row from a column on.
+/// Notes that these registers hold neighbouring elements of a row, the first of them in `column`. Row and column are
+/// relative to the lane's first element.
 pub fn note_loaded(
     l: &mut Lower,
     array: NodeId,
@@ -167,7 +174,7 @@ pub fn note_loaded(
     }
 }
 
-/// Returns the nodes of the indices of an element of the lane.
+/// Returns the index, as nodes, of the element at the distance `by` from the lane's first one.
 pub fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
     let step = |l: &mut Lower, var: NodeId, by: i64| {
         let by = l.launch.g.lit(Lit::i64(by));

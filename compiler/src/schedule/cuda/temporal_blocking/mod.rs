@@ -1,31 +1,32 @@
-//! Temporal blocking: one launch makes several steps of an iterated stencil of one matrix, or of up to three that
-//! read each other, with the values in registers from step to step. The tiles overlap (Holewinski, Pouchet,
-//! Sadayappan 2012): blocks do not exchange the rows and columns at their edges; neighbouring blocks compute them,
-//! too. Chosen for `iterate` over stencils of matrices of one shape, where a block's useful part is more than 5/8 of
-//! it; the cost is one pass over memory for each launch, and the redundant elements.
+//! Temporal blocking: one launch makes several steps of an iterated stencil. The states, one to three matrices (or
+//! vectors) that the step changes and that may read each other, stay in registers from step to step. The tiles
+//! overlap (Holewinski, Pouchet, Sadayappan 2012): blocks exchange nothing, and each computes its halo redundantly.
+//! Chosen for `iterate` over stencils whose states have one shape, where more than 5/8 of a block's elements are
+//! stored. The cost is one pass over memory for each launch, and the redundant elements.
 //!
 //! ```text
-//! block: 8 warps below each other; a lane has 4 or 8 rows of v neighbouring columns of each state
-//! load the block's part of the states once, with a halo: each step makes a ring of it invalid
+//! block: 8 warps, one below the other; a lane has 4 or 8 rows of v neighbouring columns of each state
+//! load the block's part of the states once, with a halo of steps * reach rows and columns
 //!
 //! for each step:
-//!     each warp stores the rows of each state that the warps above and below read to shared memory
-//!         (two buffers in turn, so that a step has one barrier)
+//!     each warp stores to shared memory those rows of each state that the warps above and below read
+//!         (in two alternating buffers, so that a step needs one barrier)
 //!     lanes exchange their first and last columns by shuffles
-//!     every element of every state becomes its next value
+//!     every element of every state becomes its next value;
+//!         the outermost `reach` rows and columns that were valid before the step are invalid after it
 //! store what is still valid
 //! ```
 //!
-//! If states are vectors, a lane has neighbouring elements of each, and a warp computes a part of its own without the
-//! other warps, with shuffles alone.
+//! For vectors, a lane has neighbouring elements of each state, and each warp has a region of its own, so that
+//! shuffles suffice and there is no barrier.
 //!
-//! The elements of an array are loaded and stored once in a launch: by vector accesses if rows are aligned to 16
-//! bytes, else one by one. A lane's columns are neighbours in both cases, because steps exchange columns with the
-//! neighbouring lanes.
+//! Each element is loaded and stored once in a launch: by vector accesses if rows are aligned to 16 bytes, else one
+//! by one. A lane's columns are neighbours even then, because shuffles reach only the columns of the adjacent lanes.
 //!
-//! Blocks at the edges of the matrix run the predicated element (`schedule/boundary/predicated.rs`): what lies out of
-//! bounds is loaded as 0, computed, and never selected. Where reads go on at the other end of an axis, a block loads
-//! the elements of that end, and computes them like its own.
+//! Boundary blocks run the predicated form of the element (`schedule/boundary/predicated.rs`): elements out of bounds
+//! are loaded as 0 and computed like others, but no element in bounds selects their values. On an axis that wraps
+//! (periodic boundaries), the halo beyond an edge holds the elements of the other end, and they are computed like the
+//! block's own.
 
 mod body;
 mod exchange;
@@ -57,31 +58,32 @@ const MAX_OTHERS: usize = 2;
 /// The maximum shared memory of a block, through which warps exchange rows.
 const MAX_SHARED_BYTES: i64 = 48 << 10;
 
-/// The number of vector accesses for a lane's part of a vector.
+/// The number of vector accesses by which a lane loads its part of a state that is a vector.
 const ACCESSES: i64 = 2;
 
 /// A matrix or vector that the steps change.
 #[derive(Clone)]
 pub struct State {
-    /// The array before a step.
+    /// The array that holds the state before a step.
     array: NodeId,
-    /// The number of the group's item that stores it after a step.
+    /// The number of the fused group's item that computes the state after a step.
     item: usize,
-    /// The taps of all elements that read it: distances of rows and columns. A vector is a row.
+    /// The taps at which the elements of any state read this one: distances in rows and in columns. A vector is a
+    /// row.
     taps: BTreeSet<[i64; 2]>,
-    /// The next value as two arrays: the elements of one are right in the interior; those of the other are
-    /// predicated, and right everywhere.
+    /// The state after a step, as a function of indices, in two forms: `inner` is right in the interior only, `edge`
+    /// is predicated and right everywhere.
     inner: NodeId,
     edge: NodeId,
 }
 
 impl State {
-    /// Returns the greatest distance at which elements read it, at any side of an axis.
+    /// Returns the greatest distance along an axis, in either direction, at which elements read the state.
     fn reach(&self, axis: usize) -> i64 {
         self.taps.iter().map(|t| t[axis].abs()).max().unwrap_or(0)
     }
 
-    /// Returns how many rows elements read above and below their own.
+    /// Returns how many rows above its own, and how many below, an element reads.
     fn rows(&self) -> [i64; 2] {
         let most = |sign: i64| self.taps.iter().map(|t| sign * t[0]).max().unwrap_or(0).max(0);
         [most(-1), most(1)]
@@ -91,11 +93,11 @@ impl State {
 /// The parameters of temporal blocking.
 #[derive(Clone)]
 pub struct TemporalBlockingParams {
-    /// The matrices, or the vectors, that the steps change.
+    /// The matrices or vectors that the steps change.
     states: Vec<State>,
     /// The number of axes: 2, or 1.
     rank: usize,
-    /// The other arrays, which are read at the element's own index.
+    /// The arrays that the steps read but do not change; all are read at the element's own index.
     others: Vec<NodeId>,
     /// The greatest distances, in rows and in columns, at which elements read.
     reach: [i64; 2],
@@ -103,10 +105,11 @@ pub struct TemporalBlockingParams {
     rows: i64,
     columns: i64,
     v: i64,
-    /// The boundary widths of the interior, and the minimum extents for which predicated elements are right.
+    /// The boundary widths of the interior, and the minimum extent of each axis for which the predicated form is
+    /// right.
     widths: Vec<BoundaryWidth>,
     least: i64,
-    /// Whether reads beyond the edges of an axis go on at its other end.
+    /// Whether reads beyond an edge of an axis wrap around to its other end (periodic boundaries).
     wrapped: [bool; 2],
     /// The numbers of steps for which there is a variant, in descending order.
     pub variants: Vec<i64>,
@@ -117,7 +120,8 @@ pub struct TemporalBlockingParams {
 }
 
 impl TemporalBlockingParams {
-    /// Returns `None` if the group is no such stencil, or if temporal blocking would not be faster.
+    /// Returns `None` if the group is not a step of an iterated stencil as the head of this file has it, or if
+    /// temporal blocking would not be faster.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<TemporalBlockingParams> {
         let rank @ 1..=2 = fused.domain.len() else { return None };
         let Repeated { arrays, items, stencils } = repeated(l, (fused, inner), MAX_STATES)?;
@@ -162,8 +166,8 @@ impl TemporalBlockingParams {
             wrapped[2 - rank..].iter_mut().zip(&edge.wrapped).for_each(|(all, own)| *all |= own);
             values.push(edge.value);
         }
-        // beyond such an edge, blocks compute the other end's elements, whose values so must not depend on their
-        // place
+        // beyond an edge that wraps, an element is computed with an index outside the matrix, so its value may depend
+        // on its index only through the elements that it reads
         let is_same = |axis: NodeId| values.iter().all(|x| predicated::only_reads_by(&l.g, *x, axis));
         if index.iter().zip(&wrapped[2 - rank..]).any(|(axis, wrapped)| *wrapped && !is_same(*axis)) {
             return None;
@@ -225,9 +229,9 @@ impl TemporalBlockingParams {
         if self.unaligned { 1 } else { self.v as usize }
     }
 
-    /// Returns the minimum number of resident blocks per multiprocessor: as many as leave registers
-    /// for what a lane keeps and computes. Four Jacobi steps of 8192 x 8192 elements of f32 take
-    /// 0.153 ms with three blocks, 0.179 ms with two.
+    /// Returns the minimum number of resident blocks per multiprocessor: the most that leave a lane enough registers
+    /// for the states and for intermediate values. Four Jacobi steps of 8192 x 8192 elements of f32 take 0.153 ms
+    /// with three blocks, 0.179 ms with two.
     pub fn min_resident_blocks(&self, l: &LaunchContext) -> u32 {
         let size = l.g.ty(self.states[0].array).elem.size() as i64;
         let arrays = (self.states.len() + self.others.len()) as i64;
@@ -239,8 +243,8 @@ impl TemporalBlockingParams {
         }
     }
 
-    /// Returns the number of elements of the shared memory through which warps exchange rows of a
-    /// state: two buffers, which have for each warp its first rows, then its last ones.
+    /// Returns the number of elements of the shared memory through which warps exchange rows of a state: two buffers,
+    /// each of which has for each warp its first rows, then its last ones.
     fn exchange_len(&self, state: &State) -> i64 {
         2 * WARPS * self.exchange_len_of_warp(state)
     }
@@ -249,15 +253,15 @@ impl TemporalBlockingParams {
         state.rows().iter().sum::<i64>() * self.region()[1]
     }
 
-    /// Returns the halo, the number of rows and columns around what is stored. A lane stores all of its columns or
-    /// none, so the halo has whole lanes.
+    /// Returns the number of rows and of columns of the halo, on each side of the elements that are stored. A lane
+    /// stores all of its columns or none, so the columns are rounded up to whole lanes.
     fn halo(&self) -> [i64; 2] {
         let [rows, columns] = self.reach.map(|reach| reach * self.steps);
         [rows, (columns + self.columns - 1) / self.columns * self.columns]
     }
 
-    /// Returns the rows and columns, halo included, of the lanes that exchange elements: those of a block, or, for
-    /// vectors, of a warp.
+    /// Returns the number of rows and of columns, halo included, of the region: the elements of all lanes that
+    /// exchange with one another. These are the lanes of a block or, for vectors, of a warp.
     fn region(&self) -> [i64; 2] {
         let warps = if self.rank == 1 { 1 } else { WARPS };
         [warps * self.rows, i64::from(WARP) * self.columns]
@@ -278,9 +282,9 @@ impl TemporalBlockingParams {
         }
     }
 
-    /// Returns the numbers of steps for which there is a variant. The greatest makes about a third of a block's
-    /// elements invalid (8 Jacobi steps take 0.230 ms, twice 4 steps 0.305 ms). Half as many steps serve iterations
-    /// that have fewer.
+    /// Returns the numbers of steps per launch for which there are variants. The greatest leaves more than 5/8 of a
+    /// block's elements valid (8 Jacobi steps take 0.230 ms, twice 4 steps 0.305 ms). The variant with half as many
+    /// steps is for iterations, or ends of iterations, with fewer steps than that.
     fn useful_steps(&self) -> Vec<i64> {
         // a lane exchanges columns only with the lanes next to it
         if self.reach == [0, 0] || self.reach[1] > self.columns || self.reach[0] > self.rows {
@@ -295,24 +299,25 @@ impl TemporalBlockingParams {
         most.into_iter().chain(less).collect()
     }
 
-    /// Returns the minimum length of an axis. It is at least as long as blocks read beyond it, so that an index wraps
-    /// at most once.
+    /// Returns the minimum extent of each axis. On an axis that wraps it is at least the halo, so that adding or
+    /// subtracting the extent once brings every index into bounds.
     pub fn min_extent(&self) -> i64 {
         let halos = self.halo().into_iter().zip(self.wrapped).filter(|(_, wrapped)| *wrapped);
         halos.map(|(halo, _)| halo).fold(self.least, i64::max)
     }
 }
 
-/// A step that may be made several times in one launch.
+/// A step of an iterated stencil, which may be made several times in one launch.
 pub struct Repeated {
-    /// The states, and for each the number of the group's item that stores it.
+    /// The states before the step, and for each the number of the fused group's item that computes it after the step.
     pub arrays: Vec<NodeId>,
     pub items: Vec<usize>,
-    /// What the interior's elements read, all of it at constant distances.
+    /// The arrays that elements of the interior read, with the taps, all of which are constant.
     pub stencils: Vec<Stencil>,
 }
 
-/// Returns the states and stencils of a step; `None` if it has more states, or does anything else.
+/// Returns the states and stencils of a step; `None` if it has more than `max_states` states, if it stores anything
+/// else, or if it may leave error records.
 pub fn repeated(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),
@@ -321,7 +326,8 @@ pub fn repeated(
     let arrays = l.repeated().filter(|all| (1..=max_states).contains(&all.len()))?;
     let items = whole_states(l, fused, &arrays)?;
     let roots: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-    // what depends on a step's number, or on one place of a state, is computed once for each launch
+    // a launch computes such values once, before its first step, but they change with each step: the step's number,
+    // and an element of a state at one fixed index
     let is_once = |n: NodeId| match l.g.op(n) {
         Op::Turn => true,
         Op::Elem(x, _) | Op::At(x, _) => l.g.is_closed(n) && arrays.contains(x),
@@ -340,8 +346,8 @@ pub fn repeated(
     })
 }
 
-/// Returns the numbers of the items that store the states after a step, if the group does nothing else, and all
-/// states have its index space and elements of one size.
+/// Returns the numbers of the items that compute the states after a step. Returns `None` if the group computes
+/// anything else, or if a state's extents are not those of the index space or its element size is not the others'.
 fn whole_states(l: &mut LaunchContext, fused: &FusedGroup, states: &[NodeId]) -> Option<Vec<usize>> {
     let size = l.g.ty(states[0]).elem.size();
     if fused.items.len() != states.len() || !matches!(size, 4 | 8) {
@@ -365,13 +371,13 @@ fn whole_states(l: &mut LaunchContext, fused: &FusedGroup, states: &[NodeId]) ->
     Some(items)
 }
 
-/// Returns the number of rows of a lane, which leaves registers for what is computed. Four steps of two states of
-/// 8192 x 8192 elements of f32, each with 9 taps, take 0.482 ms on an H100 with 8 rows, 0.509 ms with 4 rows.
+/// Returns the number of rows of a lane, which must leave registers for intermediate values. Four steps of two states
+/// of 8192 x 8192 elements of f32, each with 9 taps, take 0.482 ms on an H100 with 8 rows, 0.509 ms with 4 rows.
 fn lane_rows(states: usize, others: usize) -> i64 {
     if states > 1 && states + others > 2 { 4 } else { 8 }
 }
 
-/// Whether an element reads the taps of these stencils, and nothing else.
+/// Whether elements read nothing beside the taps of these stencils and single elements at fixed indices.
 fn only_reads(l: &mut LaunchContext, inner: &Interior, stencils: &[Stencil]) -> bool {
     let mut taps = 0;
     let reads = l.g.reachable(inner.arrays.iter().copied());
