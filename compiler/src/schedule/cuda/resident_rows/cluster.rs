@@ -1,7 +1,7 @@
-//! Rows that are longer than a block holds: the blocks of a cluster keep a row together, each a part of neighbouring
-//! tiles. Each block joins its tiles as if it were alone; then it writes its value into the shared memory of all
-//! others, and every block joins the values. That is the tree of semantics 5.1, because each block has a power of two
-//! of tiles.
+//! Rows that are longer than the registers of a block can hold. The blocks of a cluster share such a row: each keeps
+//! a power of two of neighbouring tiles of it. For a reduction, each block joins its tiles and writes the result into
+//! the shared memory of all blocks of the cluster; then every block joins all results. Since a block's tiles are a
+//! subtree, this is the fixed tree of semantics 5.1.
 //!
 //! ```text
 //! block 0: tiles 0..8  -> p0          every block: parts = p0 p1 p2 p3
@@ -9,8 +9,9 @@
 //! ..
 //! ```
 //!
-//! A block writes to others only after all have begun, and ends only after it has received what others write to it.
-//! Clusters need sm_90 or later; other devices take the launches that this one replaces.
+//! Shared memory of another block may be written only while that block runs. So a block writes only after all blocks
+//! of the cluster have begun (a first cluster barrier), and ends only after all have written (the barrier after the
+//! writes). Clusters need sm_90 or later; other devices run the separate launches that this one replaces.
 
 use super::mapping::ResidentRowsParams;
 use crate::core::{COLUMNS, TILE};
@@ -23,17 +24,17 @@ use crate::schedule::cuda::segments::pairs;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::reduction::Reduction;
 
-/// The numbers of warps of a block and of blocks of a cluster. With eight warps, a multiprocessor has two blocks, of
-/// which one loads or stores while the other computes.
+/// For each level, the number of warps of a block and of blocks of a cluster. With eight warps, two blocks are
+/// resident on a multiprocessor, and one loads or stores while the other computes.
 const LEVELS: [(u32, u32); 3] = [(8, 4), (8, 8), (16, 8)];
 
 /// The number of rows of a tile. A lane has all rows of its columns.
 pub(super) const TILE_ROWS: i64 = TILE / COLUMNS;
 
-/// Returns all mappings of rows to clusters, the shortest first, given the vector width of accesses and
-/// the words of an element.
+/// Returns all mappings of rows to clusters, those for the shortest rows first, given the vector width of accesses
+/// and the words of an element.
 pub(super) fn levels(v: i64, words: i64) -> impl Iterator<Item = ResidentRowsParams> {
-    // two warps share a tile if elements are long, or if each has an address of its own
+    // two warps share a tile if elements have several words, or if each has an address of its own
     let columns = if words > 1 || v == 1 { 2 } else { 4 };
     LEVELS.into_iter().map(move |(warps, blocks)| {
         let of_block = ResidentRowsParams::of_warps(TILE_ROWS, columns, warps);
@@ -41,7 +42,7 @@ pub(super) fn levels(v: i64, words: i64) -> impl Iterator<Item = ResidentRowsPar
     })
 }
 
-/// Returns for which rows clusters are the fastest, given the longest row that a block keeps.
+/// Returns the rows for which clusters are the fastest: those longer than a single block keeps.
 pub(super) fn profit(longest_of_block: u32) -> Profit {
     Profit { min_inner_length: Some(longest_of_block + 1), ..Profit::default() }
 }
@@ -57,7 +58,8 @@ pub(super) fn row(p: &ResidentRowsParams) -> Expr {
     to_i64(Expr::binary(BinaryOp::Shr, Expr::Place(Gpu::Block), by))
 }
 
-/// Joins the accumulators of the blocks of a cluster, given those of this block in every thread.
+/// Joins the accumulators of the blocks of a cluster. `of_block` are this block's accumulators, which every thread
+/// has. Thread `b` sends them to block `b`.
 pub(super) fn join(
     l: &mut Lower,
     r: &Reduction,

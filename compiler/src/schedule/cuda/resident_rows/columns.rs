@@ -1,15 +1,17 @@
-//! Columns of resident rows (`schedule/alternatives/rows_and_columns.rs`): a block has some tree columns of a tile of
-//! 2048 rows (semantics 5.1). Its warps, or groups of them, keep one row after another in registers, reduce it, and
-//! fold it into the accumulators of their columns, which are in registers as well.
+//! Rows and columns of one matrix in one pass over it (`schedule/alternatives/rows_and_columns.rs`), first kernel. In
+//! the fixed tree of semantics 5.1 a reduction of columns cuts the matrix into tiles of 2048 rows, and tree column
+//! `c` of a tile is its 16 rows `c`, `c + 128`, ..., `c + 15 * 128`. A block computes some tree columns of a tile. A
+//! row is loaded into the registers of a group of 1, 2, 4 or 8 warps, which reduces it and folds its elements into
+//! accumulators for the matrix columns. These are in registers, too.
 //!
 //! ```text
 //! for each tree column of these warps:
-//!   load what all rows have in common, such as a vector
+//!   load the elements that all rows read, such as those of a vector
 //!   for its 16 rows:   load the row;  t = its reductions;  column[j] = step(column[j], element (row, j))
 //! join the tree columns of the block in shared memory  ->  scratch  ->  the second kernel (`parts.rs`)
 //! ```
 //!
-//! The cost is that of reading the matrix once, and of between 1/128 and 1/32 of it to and from scratch.
+//! The cost is one pass over the matrix; between 1/128 and 1/32 of its size is written to scratch and read again.
 
 use super::mapping::{Group, ResidentRowsParams};
 use super::row::{Common, Repeated, Row};
@@ -27,9 +29,9 @@ use crate::schedule::facts::{RowsAndColumns, Stage};
 
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;
-/// The registers of a thread if a multiprocessor has two blocks.
+/// The registers of a thread if two blocks are resident on a multiprocessor.
 const MAX_REGISTERS: i64 = 128;
-/// The registers of a thread besides elements and accumulators: more if elements have several words.
+/// The registers of a thread besides elements and accumulators, for elements of one word and of several.
 const OTHER_REGISTERS: i64 = 32;
 const OTHER_REGISTERS_OF_WORDS: i64 = 44;
 
@@ -38,16 +40,17 @@ const OTHER_REGISTERS_OF_WORDS: i64 = 44;
 pub struct ColumnsParams {
     /// How a row is mapped to warps.
     pub row: ResidentRowsParams,
-    /// The number of tree columns that the same warps take one after another: 1, or 2 where all warps share one row.
+    /// The number of tree columns that a group of warps takes one after another: 1, or 2 where all warps share one
+    /// row.
     pub each: u32,
     /// Whether an element of a row takes several words.
     pub is_wide: bool,
-    /// The words of a thread for its rows and for the accumulators of its columns.
+    /// The words of registers that a thread uses for its rows' elements and for the accumulators of its columns.
     pub words: i64,
 }
 
 impl ColumnsParams {
-    /// Returns the number of rows that the block has at once.
+    /// Returns the number of rows that the block processes concurrently: one for each group of warps.
     fn rows(&self) -> u32 {
         THREADS / WARP / self.row.warps
     }
@@ -67,14 +70,14 @@ impl ColumnsParams {
         Grid::Parts(self.tree_columns())
     }
 
-    /// Returns the number of blocks for which a multiprocessor should have registers.
+    /// Returns the minimum number of resident blocks per multiprocessor, which bounds the registers of a thread.
     pub fn min_resident_blocks(&self) -> u32 {
         let of_words = if self.row.elements_per_lane() > 8 { 2 } else { 4 };
         if self.is_wide { of_words / 2 } else { of_words }
     }
 
-    /// Returns how many words of a thread are left for elements that all rows have in common, such that a
-    /// multiprocessor has registers for two blocks.
+    /// Returns how many words of registers a thread has left for elements that all rows read, if at least two blocks
+    /// are to be resident.
     fn words_left(&self) -> i64 {
         let of_thread = MAX_REGISTERS * 2 / i64::from(self.min_resident_blocks().max(2));
         let others = if self.is_wide { OTHER_REGISTERS_OF_WORDS } else { OTHER_REGISTERS };
@@ -82,14 +85,14 @@ impl ColumnsParams {
     }
 }
 
-/// What a thread knows of its place.
+/// A block's parameters, and the position of a thread in it.
 struct Block<'a> {
     facts: &'a RowsAndColumns,
     p: &'a ColumnsParams,
     reductions: Vec<Reduction>,
     groups: Vec<Group>,
     lane: Expr,
-    /// The row's number among those that the block has at once, and the warp's number in the row (both i32).
+    /// The number of the thread's group of warps in the block, and of its warp in the group (both i32).
     row: Expr,
     warp: Expr,
     /// The number of rows and the length of a row.
@@ -97,11 +100,11 @@ struct Block<'a> {
     length: Expr,
     /// The number of the first row of the block's first tree column (i64).
     start: Expr,
-    /// Shared memory for the columns of the block's rows, for each reduction.
+    /// Shared memory for the column accumulators of every group of warps, for each reduction.
     shared: Vec<Mem>,
 }
 
-/// Writes the code of a thread.
+/// Writes the kernel body.
 pub fn main(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<Vec<Stmt>> {
     l.k.kernel.min_resident_blocks = p.min_resident_blocks();
     let mut out = Vec::new();
@@ -141,8 +144,8 @@ pub fn main(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
 }
 
 impl Block<'_> {
-    /// Goes through the rows of the tree columns that begin at row `start`, one for each of the block's rows. Returns
-    /// the accumulators of this lane's elements, for each reduction.
+    /// Goes through the rows of one tree column per group of warps; group `g` has the one that begins at row
+    /// `start + g`. Returns the column accumulators of this lane's elements, for each reduction.
     fn tree_column(&self, l: &mut Lower, start: Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Reg>>> {
         let count = self.p.row.elements_per_lane();
         let mut columns = Vec::new();
@@ -152,7 +155,8 @@ impl Block<'_> {
             out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
             columns.push(accs);
         }
-        // all warps go through as many rows as the first one, whose tree column has the most
+        // all warps make as many passes as the first one, whose tree column has the most rows: there are barriers
+        // inside
         let left = self.n.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let left = Expr::binary(BinaryOp::Shr, left, Expr::int(COLUMNS.trailing_zeros().into()));
         let left = bind(l, "rows", left.min(Expr::int(TILE / COLUMNS)), out);
@@ -192,7 +196,8 @@ impl Block<'_> {
         Ok(columns)
     }
 
-    /// Returns the number in the row (i32) of this lane's first element of each group. It may be beyond the row.
+    /// Returns, for each group of neighbours of this lane, the index in the row of its first element (i32). It may be
+    /// beyond the row.
     fn places(&self) -> Vec<Expr> {
         let (p, v) = (&self.p.row, self.p.row.v);
         let base =
@@ -203,7 +208,7 @@ impl Block<'_> {
         offsets.map(|offset| first.clone().plus(int32(offset as i32))).collect()
     }
 
-    /// Stores the columns of this lane in shared memory.
+    /// Stores this lane's column accumulators in shared memory.
     fn keep(&self, l: &mut Lower, columns: &[Vec<Reg>], out: &mut Vec<Stmt>) {
         let of_row = self.row.clone().times(int32(self.p.row.longest() as i32));
         let of_row = bind(l, "kept", of_row, out);
@@ -218,7 +223,7 @@ impl Block<'_> {
         }
     }
 
-    /// Joins the columns of all rows of the block, and stores the results to scratch.
+    /// Joins the column accumulators of all groups of warps, and stores the results to scratch.
     fn join(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let longest = self.p.row.longest();
         out.push(Stmt::Barrier);
@@ -241,8 +246,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Joins this lane's columns in shared memory, whose rows come first, with `columns`, and stores the results to
-    /// scratch.
+    /// Joins this lane's column accumulators in shared memory, those of its first tree column, with `columns`, those
+    /// of its second one, and stores the results to scratch.
     fn join_kept(&self, l: &mut Lower, columns: &[Vec<Reg>], out: &mut Vec<Stmt>) -> Result<()> {
         let v = self.p.row.v as usize;
         for (place, first) in self.places().into_iter().zip((0..).step_by(v)) {

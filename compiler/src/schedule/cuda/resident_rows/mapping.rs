@@ -1,4 +1,5 @@
-//! How rows are mapped to the threads of a block.
+//! How a row is mapped to threads: to some lanes of a warp, to a warp, to the warps of a block, or to the blocks of a
+//! cluster. The parameters also say how many registers a thread needs, hence which mappings fit a multiprocessor.
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, WARP};
@@ -7,23 +8,23 @@ use crate::schedule::cuda::resident_segments::Demand;
 
 /// Threads of a block if each of its warps has rows of its own.
 pub(super) const THREADS: u32 = 128;
-/// The registers of a multiprocessor, and the registers of a thread that hold no elements: if an element has one
-/// word, if it has several, and if each element has an access of its own.
+/// The registers of a multiprocessor; then the registers of a thread that hold no elements, if an element has one
+/// word, if it has several, and if each element is loaded by an access of its own.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 32;
 const OTHER_REGISTERS_OF_WORDS: i64 = 44;
 const MORE_OTHER_REGISTERS: i64 = 52;
-/// Further registers of a thread if elements have several words and come from several arrays, have accesses of their
-/// own, or take at least this many words of the thread. Without them, the assembler keeps some elements in memory.
+/// Further registers of a thread whose elements have several words, if these come from several arrays, have accesses
+/// of their own, or take at least `MANY_WORDS` words in all. Without these registers the assembler spills elements.
 const MORE_REGISTERS: i64 = 8;
 const MANY_WORDS: i64 = 64;
 
 /// How rows are mapped to threads.
 #[derive(Clone, Copy)]
 pub struct ResidentRowsParams {
-    /// The number of lanes that share a tile of a row.
+    /// The number of lanes of a warp that share a tile of a row, or what the warp has of it.
     pub lanes: u32,
-    /// The number of rows of a tile.
+    /// The number of rows of 128 columns that a tile has: 16, or fewer if all rows of the matrix are short.
     pub tile_rows: i64,
     /// The number of columns of a lane: 4, or 2 if two warps share a tile.
     pub columns: i64,
@@ -31,7 +32,7 @@ pub struct ResidentRowsParams {
     pub warps: u32,
     /// The number of blocks of a cluster that share a row; 1 if there is no cluster.
     pub blocks: u32,
-    /// The number of rows that the lanes take at once.
+    /// The number of rows of the matrix that the same lanes process together.
     pub each: i64,
     /// The vector width of accesses.
     pub v: i64,
@@ -55,7 +56,7 @@ impl ResidentRowsParams {
         }
     }
 
-    /// Returns the elements of a row that a lane has.
+    /// Returns the number of a row's elements that a lane has.
     pub fn elements_per_lane(&self) -> i64 {
         self.columns * self.tile_rows
     }
@@ -65,7 +66,7 @@ impl ResidentRowsParams {
         self.lanes * self.warps * self.elements_per_lane() as u32
     }
 
-    /// Returns the length of the longest row.
+    /// Returns the length of the longest row that this mapping can hold.
     pub fn longest(&self) -> u32 {
         self.blocks * self.elements_per_block()
     }
@@ -84,7 +85,7 @@ impl ResidentRowsParams {
         }
     }
 
-    /// Returns the number of blocks for which a multiprocessor should have registers, given what an element takes.
+    /// Returns the minimum number of resident blocks per multiprocessor: as many as its registers suffice for.
     pub fn min_resident_blocks(&self, demand: &Demand) -> u32 {
         let is_tight = demand.arrays > 1 || self.v == 1 || self.words(demand.words) >= MANY_WORDS;
         let more = if demand.words > 1 && is_tight { MORE_REGISTERS } else { 0 };
@@ -92,12 +93,12 @@ impl ResidentRowsParams {
         (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 
-    /// Whether a multiprocessor has registers for everything that the threads of a block need.
+    /// Whether the registers of a multiprocessor suffice for one block.
     pub fn is_in_registers(&self, words: i64, of_moments: i64) -> bool {
         self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
     }
 
-    /// Returns the words of a thread's elements.
+    /// Returns the words of registers that a thread's elements take.
     fn words(&self, of_element: i64) -> i64 {
         self.elements_per_lane() * self.each * of_element
     }
@@ -112,19 +113,19 @@ impl ResidentRowsParams {
     }
 }
 
-/// Neighbouring elements of a lane that one access takes.
+/// Neighbouring elements of a lane, which one access loads or stores.
 pub(super) struct Group {
     /// The index of each element.
     pub indices: Vec<NodeId>,
-    /// The index of the lane's first element, and the distance from it to this group's first element. Both may be
-    /// beyond the row.
+    /// The index in the row of the lane's first element, and the distance from it to the group's first element. Both
+    /// elements may be beyond the row.
     pub start: Expr,
     pub offset: i64,
-    /// The variable of the first element's index, and the value that computations use for it. If the elements are
-    /// absent, that is the index of a group that is present.
+    /// The variable of the first element's index, and its value in computations: if the group is beyond the row, the
+    /// index of the last group in the row.
     pub first: (NodeId, Expr),
     /// Whether the row has these elements.
     pub is_present: Expr,
-    /// The column of the first element.
+    /// The number of the first element's column among the lane's columns.
     pub column: usize,
 }

@@ -1,12 +1,13 @@
-//! Resident rows (`schedule/alternatives/resident_segments.rs`) on a GPU: a row lies in the registers of 8, 16 or 32
-//! lanes, or of the warps of a block, each of which has a tile of 2048 elements. Each element is loaded once, by
-//! vector accesses; a value of it that several stages need, such as an exponential, is kept in a register as well. A
-//! reduction is the tree of semantics 5.1: columns are folded in registers, lanes are joined by shuffles, and tiles
-//! through shared memory.
+//! Resident rows (`schedule/alternatives/resident_segments.rs`) on a GPU: one launch for several stages that go over
+//! the rows of a matrix, such as the maximum, the sum and the division of a softmax. A row stays in registers from
+//! stage to stage: in those of 8, 16 or 32 lanes, or of the warps of a block, each of which has a tile of 2048
+//! elements or half of one. Each element is loaded once, by vector accesses. A value that several stages need of an
+//! element, such as an exponential, stays in a register, too. Reductions follow the fixed tree of semantics 5.1: a
+//! lane folds its columns in registers, shuffles join lanes, and shared memory joins tiles.
 //!
-//! The cost is that of reading the row and writing the results once. The number of registers limits the length. Rows
-//! that are longer than a block can hold are shared by the blocks of a cluster (`cluster.rs`), and even longer ones
-//! take the launches that this one replaces.
+//! The cost is one pass over the row and over the results. The registers limit a row's length. Rows that are longer
+//! than a block can hold are shared by the blocks of a cluster (`cluster.rs`) or lie in shared memory (`staged.rs`).
+//! Even longer ones run as separate launches, one for each stage.
 
 mod cluster;
 mod columns;
@@ -35,7 +36,7 @@ use row::Row;
 pub use staged::{StagedRowsParams, main as main_of_staged};
 pub use variants::{limit, variants, variants_of_columns};
 
-/// Writes the code of a thread.
+/// Writes the kernel body: for each stage, loads of elements not loaded yet, then its reductions or stores.
 pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {
     let demand = Demand::of(l.launch, rows).expect("an array is read");
     l.k.kernel.min_resident_blocks = p.min_resident_blocks(&demand);
@@ -85,7 +86,7 @@ pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &ResidentRowsParams) -> R
     Ok(out)
 }
 
-/// Returns the first element of a warp, given the warp's number in the row.
+/// Returns the index in the row of a warp's first element, given the warp's number in the row.
 fn first_of_warp(p: &ResidentRowsParams, warp: &Expr) -> Expr {
     let columns = p.columns * i64::from(WARP);
     let warps_of_tile = (COLUMNS / columns) as i32;
@@ -94,7 +95,7 @@ fn first_of_warp(p: &ResidentRowsParams, warp: &Expr) -> Expr {
     to_i64(tile).times(Expr::int(TILE)).plus(to_i64(part).times(Expr::int(columns)))
 }
 
-/// Returns the numbers of the rows of this lane, which may be beyond the last row.
+/// Returns the numbers of this lane's rows, for mappings of a row to a warp or less. They may be beyond the last row.
 fn rows_of_lanes(l: &mut Lower, p: &ResidentRowsParams, warp: &Expr, out: &mut Vec<Stmt>) -> Vec<Expr> {
     let per_warp = i64::from(WARP / p.lanes);
     let warps = i64::from(THREADS / WARP);
@@ -106,7 +107,9 @@ fn rows_of_lanes(l: &mut Lower, p: &ResidentRowsParams, warp: &Expr, out: &mut V
     (0..p.each).map(|u| bind(l, "mine", mine.clone().plus(Expr::int(u * per_warp)), out)).collect()
 }
 
-/// Returns the groups of neighbours of a lane.
+/// Returns the groups of neighbours that a lane has. `base` is the index in the row of the warp's first element; lane
+/// `x` has the elements `base + x v ..+ v`, then those one access of all lanes further on, and so on for each row of
+/// the tile.
 fn groups(
     l: &mut Lower,
     p: &ResidentRowsParams,
@@ -118,7 +121,7 @@ fn groups(
     let first = bind(l, "first", first, out);
     let last = bind(l, "last", length.clone().minus(Expr::int(v)), out);
     let mut all = Vec::new();
-    // if fewer lanes than a warp have a row, it is one row of a tile
+    // where fewer lanes than a warp share a row of the matrix, that is a single row of a tile
     let row_columns = if p.lanes == WARP { COLUMNS } else { lanes * p.columns };
     for row in 0..p.tile_rows {
         for g in 0..p.columns / v {

@@ -1,10 +1,10 @@
-//! The second kernel of rows and columns: it joins the partial results that the blocks of the first one have stored
-//! for each column, and computes what follows from the columns. A lane has a column, whose parts the warps of the
-//! block share.
+//! The second kernel of rows and columns: for each matrix column it joins the parts, which are the partial results
+//! that the blocks of the first kernel (`columns.rs`) have stored to scratch, and computes what the program makes of
+//! the result. A block has 32 columns, one for each lane; its 32 warps share the parts of these columns.
 //!
 //! The parts of up to 128 tiles are the leaves of one binary tree, of which each warp computes a subtree. If there
-//! are more tiles, their results are reduced as a sequence of their own (semantics 5.1), of whose 128 tree columns
-//! each warp computes 4.
+//! are more tiles, the tiles' results are reduced as a sequence of their own (semantics 5.1), and each warp computes
+//! 4 of the 128 tree columns of that sequence.
 
 use super::columns::ColumnsParams;
 use crate::core::COLUMNS;
@@ -21,20 +21,20 @@ use crate::schedule::element::nested_loop::assign;
 use crate::schedule::element::reduction::{Reduction, each_accumulator, tiles};
 use crate::schedule::facts::RowsAndColumns;
 
-/// The columns of a block, and below its threads. If there are few columns, there are few blocks, and the fewer warps
-/// these have, the more parts each warp waits for (65536 x 1024 elements take 10 us with 256 threads).
+/// The columns of a block. Below, its threads: a matrix with few columns has few blocks, so blocks have many warps,
+/// each of which then waits for few parts (65536 x 1024 elements take 10 us with 256 threads).
 pub const COLUMNS_OF_BLOCK: u32 = WARP;
 pub(super) const THREADS: u32 = 1024;
 const WARPS: i64 = (THREADS / WARP) as i64;
-/// The number of parts that a lane loads before it uses one.
+/// The number of parts that a lane loads before it joins them.
 const BATCH: i64 = 8;
-/// The maximum number of batches of a warp: those of 128 tiles of up to 64 parts, for 32 warps.
+/// The maximum number of batches of a warp: 128 tiles of up to 64 parts, shared by 32 warps, are 256 parts a warp.
 const MAX_BATCHES: u32 = 32;
 
 /// The parts of a lane's column.
 struct Parts<'a> {
     reductions: &'a [Reduction],
-    /// The number of parts, and of columns.
+    /// The number of parts of a column, the number of columns, and the number of this lane's column.
     count: Expr,
     length: Expr,
     j: Expr,
@@ -42,9 +42,9 @@ struct Parts<'a> {
     inside: Expr,
 }
 
-/// Writes the code of a thread.
+/// Writes the kernel body.
 pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<Vec<Stmt>> {
-    // without a bound the assembler takes 32 registers, and keeps some values in memory
+    // without this bound the assembler limits itself to 32 registers and spills
     l.k.kernel.min_resident_blocks = 1;
     let mut out = Vec::new();
     let (n, length) = (l.launch.count(), l.launch.host(facts.rows.length));
@@ -62,7 +62,7 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
         out.push(Stmt::Var(*value, r.absent(l.launch)));
     }
     let mut few = Vec::new();
-    // the least power of two of batches of each warp for which all warps together have all parts
+    // a warp takes the smallest power of two of batches with which all warps together cover all parts
     let batches = l.k.reg("batches", Ty::I64);
     few.push(Stmt::Var(batches, Expr::int(1)));
     let all = Expr::Reg(batches).times(Expr::int(WARPS * BATCH));
@@ -102,8 +102,8 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
 }
 
 impl Parts<'_> {
-    /// Joins `batches` batches of parts, a power of two, from part `first` on; some may be beyond the last part.
-    /// Returns the value of each reduction.
+    /// Joins `batches` batches of parts, from part `first` on. `batches` is a power of two of at most `most`; parts
+    /// beyond the last one count as absent. Returns the value of each reduction.
     fn join(
         &self,
         l: &mut Lower,
@@ -150,7 +150,8 @@ impl Parts<'_> {
         Ok(totals)
     }
 
-    /// Joins the tree columns of this warp, whose values are those of tiles.
+    /// Computes this warp's tree columns of the sequence of tiles. The value of a tile is the join of its `parts`
+    /// parts. Returns the value of each reduction.
     fn by_tiles(
         &self,
         l: &mut Lower,

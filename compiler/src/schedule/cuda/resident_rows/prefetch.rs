@@ -1,9 +1,9 @@
 //! Prefetches of later rows into the L2 cache.
 //!
-//! A block loads its row, computes, and stores it. Few rows fit into the registers of a multiprocessor at once. So
-//! where rows are long or elements take long to compute, the memory waits for the computations, and these wait for
-//! the memory. A block therefore prefetches the row of a block that starts later: its elements are in the L2 cache by
-//! then, and the memory is busy meanwhile.
+//! A block loads its row, computes, and stores the results. Few rows fit into the registers of a multiprocessor at
+//! once. So where rows are long or elements take long to compute, too few loads are in flight while blocks compute. A
+//! block therefore prefetches the row of a block that starts later: that keeps memory busy, and the later block finds
+//! its elements in the L2 cache.
 //!
 //! Measured on an H100 with softmaxes of 268 MB, of which a copy takes 0.181 ms:
 //!
@@ -16,8 +16,8 @@
 //! | 1001 of f32, whose elements are an access each | 0.188 | 0.199 |
 //! | 8192 of f32 | 0.194 | 0.189 |
 //!
-//! The best distance was 132 rows of 8192 elements of f64, 264 of 4096, and 1056 of 1024: 8.7 MB each
-//! time. Twice or half of it costs 5 to 20 %.
+//! The best distance was 132 rows of 8192 elements of f64, 264 of 4096, and 1056 of 1024: 8.7 MB each time. Twice or
+//! half that distance takes 5 to 20 % longer.
 
 use super::cluster;
 use super::mapping::ResidentRowsParams;
@@ -30,13 +30,13 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::ResidentSegments;
 
-/// The number of bytes of an array from a block's row to the row that it prefetches.
+/// The distance in bytes of an array from a block's row to the row that it prefetches.
 const DISTANCE: i64 = 8 << 20;
-/// The bytes that one prefetch brings: a line of the cache.
+/// The bytes that one prefetch brings: a cache line.
 const LINE: i64 = 128;
 /// The minimum number of operations ([`operations`]) of an element that takes long to compute.
 const COSTLY: i64 = 100;
-/// The minimum bytes of a row of which few fit onto a multiprocessor.
+/// The minimum bytes of a long row: few of them fit onto a multiprocessor.
 const LONG: i64 = 64 << 10;
 
 /// Returns whether an element takes long to compute.
@@ -44,19 +44,20 @@ pub fn is_costly(l: &LaunchContext) -> bool {
     operations(l) >= COSTLY
 }
 
-/// Returns the operations of an element, those of f64 counted twice.
+/// Returns the operations of an element; operations count twice if an array has elements of f64.
 pub fn operations(l: &LaunchContext) -> i64 {
     let is_double = l.facts.accesses.own.iter().any(|x| l.g.ty(*x).elem == Ty::F64);
     let weight = if is_double { 2 } else { 1 };
     i64::from(l.facts.cost / GUESSED_LENGTH) * weight
 }
 
-/// Returns whether the memory would be idle without prefetches, given the words of an element in all arrays.
+/// Whether memory would be idle at times without prefetches. `words` are those of an element in all arrays.
 pub fn pays(p: &ResidentRowsParams, words: i64, is_costly: bool) -> bool {
     is_costly || p.v == 1 || i64::from(p.elements_per_block()) * words * 4 >= LONG
 }
 
-/// Prefetches the elements of a later row of these arrays, each given with the indices of its row.
+/// Prefetches the elements of a later row of these arrays. Each array comes with the row's indices along all axes but
+/// the last; `number` is the number of the thread's own row.
 pub fn later_row(
     l: &mut Lower,
     rows: &ResidentSegments,

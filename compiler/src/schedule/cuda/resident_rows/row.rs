@@ -1,4 +1,5 @@
-//! One row in registers: its loads, reductions and stores.
+//! One row as a thread has it: which of its elements are in registers, which values are known of them, and the code
+//! of a stage, that is loads, computed values and stores. `row/reduce.rs` has the reductions.
 
 mod add;
 mod common;
@@ -21,7 +22,7 @@ use crate::schedule::facts::{ResidentSegments, RowArray, Stage};
 pub(super) use common::Common;
 use rustc_hash::FxHashSet as HashSet;
 
-/// An array that is read at elements of the row, and its indices before that of the element.
+/// An array that is read at elements of the row, with its indices along all axes before that of the elements.
 type Array = (NodeId, Vec<NodeId>);
 
 /// A row of this lane.
@@ -34,21 +35,21 @@ pub(super) struct Row<'a> {
     number: Expr,
     /// Whether the row exists.
     exists: Expr,
-    /// The row's indices.
+    /// The row's indices along all axes but that of its elements.
     outer: Vec<Expr>,
-    /// The values that are known: of the row's number, its scalars, and what is kept of its elements.
+    /// The nodes whose values are known: the row's number, its scalars, and what is kept of its elements.
     vars: Vec<(NodeId, Expr)>,
-    /// The elements in registers, and the arrays all of whose elements of this lane are.
+    /// The elements in registers, and the arrays of which all elements of this lane are in registers.
     loaded: Loaded,
     arrays: HashSet<Array>,
-    /// This is given where the warps take one row after another.
+    /// Present where the same warps take one row after another, in a loop.
     repeated: Option<Repeated>,
 }
 
-/// The rows of a block whose warps take one row after another.
+/// A block whose groups of warps take one row after another (`columns.rs`).
 #[derive(Clone)]
 pub(super) struct Repeated {
-    /// The first warp of the row (i32).
+    /// The number in the block of the first warp of this row's group (i32).
     pub first_warp: Expr,
     /// The number of the block's warps.
     pub warps: u32,
@@ -65,7 +66,7 @@ impl<'a> Row<'a> {
     ) -> Result<Row<'a>> {
         let exists = Expr::binary(BinaryOp::Lt, number.clone(), n.clone());
         let exists = bind(l, "exists", exists, out);
-        // lanes whose row does not exist compute the last one, and store nothing
+        // lanes whose row does not exist compute the last row, and store nothing
         let row = bind(l, "row", number.clone().min(n.clone().minus(Expr::int(1))), out);
         l.k.kernel.in_space.push(row.clone());
         let vars = vec![(rows.segment, row.clone())];
@@ -83,7 +84,7 @@ impl<'a> Row<'a> {
         Row { repeated: Some(repeated), ..self }
     }
 
-    /// Returns the condition that this lane has a group of elements of the row.
+    /// Returns the condition that this lane's row exists and has this group of elements.
     fn has(&self, g: &Group) -> Expr {
         match &self.exists {
             Expr::Lit(_) => g.is_present.clone(),
@@ -97,7 +98,7 @@ impl<'a> Row<'a> {
         self.load_all(l, &roots, groups, out)
     }
 
-    /// Whether all rows read the same elements of an array, so that these stay in a cache.
+    /// Whether all rows of a loop read the same elements of an array, which then stay in the L1 cache.
     fn is_shared(&self, l: &Lower, outer: &[NodeId]) -> bool {
         let Op::Var(row, _) = *l.launch.g.op(self.rows.segment) else { return false };
         self.repeated.is_some() && !outer.iter().any(|n| l.launch.g.node(*n).free.contains(&row))
@@ -147,7 +148,7 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Prefetches what a later row reads of the arrays that are loaded for this one.
+    /// Prefetches a later row of the arrays that are loaded for this row, except those that all rows read alike.
     pub fn prefetch(&self, l: &mut Lower, n: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let of_row = self.arrays.iter().filter(|(_, outer)| outer.iter().any(|i| !l.launch.g.is_closed(*i)));
         let mut arrays: Vec<_> = of_row.cloned().collect();
@@ -155,21 +156,23 @@ impl<'a> Row<'a> {
         later_row(l, self.rows, self.p, &arrays, (&self.number, n, &self.lane), out)
     }
 
-    /// Returns the nodes that a stage computes of an element, those that it needs itself first, and for each of them
-    /// whether it is kept.
+    /// Returns the nodes that a stage computes of an element, and for each whether later stages keep it. The nodes
+    /// that the stage itself needs come first.
     fn nodes(&self, l: &mut Lower, stage: usize) -> (Vec<NodeId>, Vec<bool>) {
         let known = self.vars.iter().map(|v| v.0).collect();
         resident_segments::nodes(l, self.rows, stage, &known)
     }
 
-    /// Keeps nodes of all elements for later stages.
+    /// Makes the values that `kept` marks known to later stages. `known` has the nodes of all elements, one element
+    /// after the other; `kept` has the marks of the nodes of one element.
     fn keep(&mut self, known: impl IntoIterator<Item = (NodeId, Expr)>, kept: &[bool]) {
         let known = known.into_iter().zip(kept.iter().cycle());
         self.vars.extend(known.filter(|(_, is_kept)| **is_kept).map(|(v, _)| v));
     }
 
-    /// Computes nodes of each of this lane's elements. They are given as nodes of the element at the variable.
-    /// Returns the nodes of each element, whose values are known from then on.
+    /// Computes `nodes`, which are functions of the variable of the element's index, for each of this lane's
+    /// elements. Returns the nodes with that element's index, for each element, and all their values in the same
+    /// order.
     fn compute(
         &mut self,
         l: &mut Lower,
@@ -202,8 +205,8 @@ impl<'a> Row<'a> {
         Ok((each, values))
     }
 
-    /// Returns the number by which the error records of a stage name an element of a group: the number of the row,
-    /// or, where elements are stored, the element's own.
+    /// Returns the number that an error record of a stage has for an element of a group: the row's number in a
+    /// reduction, the element's number in a store.
     fn number_of(&self, l: &mut Lower, stage: usize, (group, q): (&Group, i64)) -> Expr {
         let row = self.vars[0].1.clone();
         match self.rows.stages[stage] {
@@ -215,8 +218,9 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Writes code in which the elements of groups that `nodes` read are in registers. Elements that other rows read
-    /// as well are loaded just for this code, unless they are in registers for all rows.
+    /// Runs `code`, which writes statements, while the elements that `nodes` read for these groups are in registers.
+    /// Elements that all rows read are loaded for this code alone, unless `Common` keeps them in registers for all
+    /// rows.
     fn with_groups<T>(
         &self,
         l: &mut Lower,
@@ -235,7 +239,8 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Computes and stores elements of the row. An array that has a place in shared memory gets them there.
+    /// Computes and stores the elements of a stage's arrays: in shared memory if the array has a place there, else in
+    /// global memory.
     pub fn store(
         &mut self,
         l: &mut Lower,
@@ -285,7 +290,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Loads an array's elements of some groups. Lanes beyond the row load its last ones.
+/// Loads an array's elements of some groups. Lanes beyond the row load the row's last elements.
 fn load_groups(
     l: &mut Lower,
     (x, outer): (NodeId, &[NodeId]),

@@ -1,5 +1,11 @@
-//! The row of an array in memory and its copy in shared memory. Both begin at the same distance from a multiple of 16
-//! bytes: whole chunks of 16 bytes lie in the middle, and up to 15 bytes before and after them.
+//! A row of an array and its copy in shared memory. Both begin at the same distance from a multiple of 16 bytes, so
+//! most of the row can be copied by chunks of 16 bytes, whatever its alignment; up to 15 bytes before and after the
+//! whole chunks are copied by element.
+//!
+//! ```text
+//! array          . . . r | r r r r | r r r r | r r . .      r: an element of 4 bytes of the row
+//! shared memory  - - - r | r r r r | r r r r | r r - -      before = 3, end = 14, index 0 is the first -
+//! ```
 
 use super::mapping::Group;
 use crate::core::NodeId;
@@ -8,24 +14,26 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, offset, shifted, thread, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 
-/// The row of an array in shared memory.
+/// An array whose row lies in shared memory.
 pub(super) struct StagedArray {
     pub x: NodeId,
-    /// The indices of the row.
+    /// The row's indices along all axes but that of its elements.
     pub outer: Vec<NodeId>,
     pub shared: Mem,
     pub span: Span,
-    /// The value that is there in place of the array's elements, if any, as a node of the element at the variable.
+    /// The value that has replaced the array's elements in shared memory, if one has: a function of the variable of
+    /// the element's index.
     pub kept: Option<NodeId>,
 }
 
-/// The place in shared memory of a stored row before it is copied to its array, if it has one.
+/// Where in shared memory a computed row lies before it is copied to its array; `None` if elements are stored
+/// directly.
 pub(super) type Place = Option<(Mem, Span)>;
 
-/// The place of a row in both memories.
+/// The position of a row in its array and in shared memory.
 #[derive(Clone)]
 pub(super) struct Span {
-    /// The number of elements of a chunk.
+    /// The number of elements of a chunk of 16 bytes.
     pub chunk: i64,
     /// The index of the row's first element in shared memory, and the first index past the row (i32).
     pub before: Expr,
@@ -35,7 +43,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Returns the span of a row of elements of a type, given the index of the first one in its array.
+    /// Returns the span of a row of `length` elements, given the index in its array of the first one.
     pub fn of(l: &mut Lower, ty: Ty, start: Expr, length: &Expr, out: &mut Vec<Stmt>) -> Span {
         let chunk = (COPY_BYTES / ty.size()) as i64;
         let start = bind(l, "start", start, out);
@@ -47,19 +55,19 @@ impl Span {
         Span { chunk, before, end, begin }
     }
 
-    /// Returns the index of a group's only element in shared memory.
+    /// Returns the index in shared memory of a group's only element.
     pub fn place(&self, g: &Group) -> Expr {
         let start = Expr::Cast(Ty::I32, Box::new(g.start.clone())).plus(self.before.clone());
         offset(start, g.offset)
     }
 
-    /// Returns the condition that another row is at the same distance from a multiple of 16 bytes.
+    /// Returns the condition that this row and another are aligned alike, relative to 16 bytes.
     pub fn is_like(&self, other: &Span) -> Expr {
         Expr::binary(BinaryOp::Eq, self.before.clone(), other.before.clone())
     }
 
-    /// Writes a loop of `threads` threads over the whole chunks. `code` gets the index of a chunk's first element in
-    /// shared memory and in the array.
+    /// Writes a loop in which `threads` threads share the whole chunks. `code` gets the index of a chunk's first
+    /// element in shared memory, and that in the array.
     pub fn each_chunk(
         &self,
         l: &mut Lower,
@@ -78,7 +86,8 @@ impl Span {
         });
     }
 
-    /// Writes code for the elements before and after the whole chunks. `code` gets the two indices of each.
+    /// Writes code for the elements before and after the whole chunks, one for each thread. `code` gets the element's
+    /// index in shared memory, and that in the array.
     pub fn each_other(&self, l: &mut Lower, out: &mut Vec<Stmt>, code: impl Fn(Expr, Expr) -> Stmt) {
         let lt = |a: &Expr, b: &Expr| Expr::binary(BinaryOp::Lt, a.clone(), b.clone());
         let and = |a: Expr, b: Expr| Expr::binary(BinaryOp::And, a, b);
@@ -98,8 +107,8 @@ impl Span {
         out.push(Stmt::If(lt(&thread(), &chunk), few, vec![]));
     }
 
-    /// Writes a loop of `threads` threads over all elements. `code` gets the indices of each in the shared memory of
-    /// another span, which is as long, and in this one's array.
+    /// Writes a loop in which `threads` threads share all elements. `code` gets an element's index in shared memory
+    /// according to the span `shared`, which is as long as this one, and its index in this span's array.
     pub fn each_element(
         &self,
         l: &mut Lower,
@@ -115,7 +124,8 @@ impl Span {
     }
 }
 
-/// Writes a loop of `threads` threads over the numbers below a bound.
+/// Writes a loop in which `threads` threads share the numbers below `count`: thread `t` takes `t`, `t + threads`,
+/// ....
 fn each(
     l: &mut Lower,
     threads: u32,

@@ -1,6 +1,6 @@
-//! Rows in shared memory: a block copies its row there, asynchronously and by 16 bytes a thread, wherever the row
-//! begins. Its warps take one *unit* of it after another: 32 neighbouring columns of a tile of 2048 elements
-//! (semantics 5.1), one for each lane.
+//! Rows in shared memory: a block copies its row there by asynchronous copies of 16 bytes, whatever the row's
+//! alignment. Its warps take one *unit* of the row after another: 32 neighbouring columns of a tile of 2048 elements
+//! (semantics 5.1), one for each lane. A lane has 16 elements of a unit in registers at a time.
 //!
 //! ```text
 //! memory   . . . r r r r | r r r r | .. | r r . .        shared   - - - r r r r | r r r r | .. | r r - -
@@ -9,9 +9,9 @@
 //!                  every warp joins the units' totals
 //! ```
 //!
-//! What a stage computes and later ones need takes the place of elements that these do not read. The cost is that of
-//! reading the row and writing the results once, whatever the rows' alignment. This also serves rows that are longer
-//! than the registers of a block can hold: shared memory holds no accumulators or addresses besides the elements.
+//! A value that a stage computes of each element, and later stages need, overwrites elements that these do not read.
+//! The cost is one pass over the row and over the results. This serves rows that are not aligned to 16 bytes, and
+//! rows that are too long for the registers of a block, which must hold accumulators and addresses as well.
 
 use super::cluster::TILE_ROWS;
 use super::groups;
@@ -35,31 +35,32 @@ use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
 
 /// The units of a tile.
 const UNITS_OF_TILE: i64 = COLUMNS / WARP as i64;
-/// The bytes of shared memory of a multiprocessor for which the levels are made, and the bytes that the hardware
-/// reserves for each block. Devices with less have fewer blocks at once, or none of the longer levels.
+/// The bytes of shared memory of a multiprocessor that the levels assume, and the bytes that the hardware reserves
+/// for each block. On devices with less, fewer blocks are resident, and the levels for long rows do not run.
 const SHARED: i64 = 228 << 10;
 const RESERVED: i64 = 1 << 10;
-/// The number of warps of a multiprocessor: with more, a thread would have too few registers for a unit's elements.
+/// The number of resident warps of a multiprocessor. With more, a thread would have too few registers for a unit.
 const WARPS: i64 = 24;
-/// The maximum number of blocks of a multiprocessor.
+/// The maximum number of resident blocks of a multiprocessor.
 const MAX_BLOCKS: i64 = 5;
-/// The bytes that a block needs because each row begins at its distance from a multiple of 16 bytes.
+/// The bytes of shared memory that a block needs before and after its rows, because they keep the alignment that they
+/// have in their arrays.
 const MARGIN: i64 = 256;
 
 /// How a row in shared memory is mapped to a block.
 #[derive(Clone, Copy)]
 pub struct StagedRowsParams {
-    /// The tiles of the longest row.
+    /// The number of tiles of the longest row that fits.
     pub tiles: i64,
     /// The warps of a block.
     pub warps: u32,
-    /// The blocks of a multiprocessor.
+    /// The number of resident blocks of a multiprocessor.
     pub resident_blocks: u32,
 }
 
 impl StagedRowsParams {
-    /// Returns the mappings of rows, the shortest first, given the bytes of an element in shared memory and the bytes
-    /// of a unit besides its elements.
+    /// Returns the mappings of rows, those for the shortest rows first. `of_element` are the bytes of an element in
+    /// all arrays in shared memory, `of_unit` those of the accumulators of a unit.
     pub fn levels(of_element: i64, of_unit: i64) -> impl Iterator<Item = StagedRowsParams> {
         let with_tiles = move |resident_blocks: i64, tiles: i64| {
             let units = tiles * UNITS_OF_TILE;
@@ -73,13 +74,13 @@ impl StagedRowsParams {
         })
     }
 
-    /// Returns an upper bound of the bytes of shared memory of a block.
+    /// Returns an upper bound of a block's bytes of shared memory.
     fn shared(&self, of_element: i64, of_unit: i64) -> i64 {
         let units = self.units_of_lane() * i64::from(WARP);
         self.tiles * TILE * of_element + units * of_unit + MARGIN
     }
 
-    /// Returns the length of the longest row.
+    /// Returns the length of the longest row that fits.
     pub fn longest(&self) -> u32 {
         (self.tiles * TILE) as u32
     }
@@ -103,13 +104,13 @@ impl StagedRowsParams {
         self.tiles * UNITS_OF_TILE
     }
 
-    /// Returns the number of units that a lane has where a warp joins them.
+    /// Returns the number of units' totals that a lane joins, when a warp joins those of all units.
     fn units_of_lane(&self) -> i64 {
         (self.units() as u64).div_ceil(WARP.into()).next_power_of_two() as i64
     }
 }
 
-/// Returns the arrays whose rows lie in shared memory, each with the indices of its row.
+/// Returns the arrays whose rows lie in shared memory, each with the row's indices: those whose rows differ.
 pub fn staged_arrays(l: &mut LaunchContext, rows: &ResidentSegments) -> Vec<(NodeId, Vec<NodeId>)> {
     let stages = 0..rows.stages.len();
     let roots: Vec<NodeId> = stages.flat_map(|stage| resident_segments::roots(l, rows, stage)).collect();
@@ -118,7 +119,7 @@ pub fn staged_arrays(l: &mut LaunchContext, rows: &ResidentSegments) -> Vec<(Nod
     all
 }
 
-/// Returns the bytes of the accumulators of all reductions.
+/// Returns the bytes that the accumulators of all reductions take for one unit.
 pub fn bytes_of_accumulators(l: &LaunchContext, rows: &ResidentSegments) -> i64 {
     let reductions = rows.stages.iter().flat_map(|s| match s {
         Stage::Reduce { reductions, .. } => reductions.as_slice(),
@@ -129,14 +130,14 @@ pub fn bytes_of_accumulators(l: &LaunchContext, rows: &ResidentSegments) -> i64 
     all.iter().flat_map(|r| &r.types).map(|ty| ty.size() as i64).sum()
 }
 
-/// Notes which values have replaced elements.
+/// Notes which values have replaced elements in shared memory.
 fn keep(staged: &mut [StagedArray], replaced: Vec<(usize, NodeId)>) {
     for (at, node) in replaced {
         staged[at].kept = Some(node);
     }
 }
 
-/// What a thread knows of its place and its row.
+/// A block's parameters, and the position of a thread in it.
 struct Block<'a> {
     p: &'a StagedRowsParams,
     of_unit: &'a ResidentRowsParams,
@@ -149,7 +150,7 @@ struct Block<'a> {
     units: Expr,
 }
 
-/// Writes the code of a thread.
+/// Writes the kernel body: copies of the row into shared memory, then one stage after another.
 pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &StagedRowsParams) -> Result<Vec<Stmt>> {
     l.k.kernel.min_resident_blocks = p.resident_blocks;
     let (mut out, of_unit) = (Vec::new(), p.of_unit());
@@ -204,8 +205,8 @@ impl Block<'_> {
         Ok(StagedArray { x, outer, shared, span, kept: None })
     }
 
-    /// Writes the elements of the last stage. Those of each array replace elements of an array of its type in shared
-    /// memory, if there is one left, and are copied from there to memory as rows are read.
+    /// Computes and stores the arrays of a stage. In the last stage, a row of results first overwrites a row of its
+    /// type in shared memory, if one is left, and is then copied to its array by chunks of 16 bytes.
     fn store(
         &self,
         l: &mut Lower,
@@ -243,7 +244,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Copies a row in shared memory to a stored array.
+    /// Copies a row of results from shared memory to its array: by chunks if both are aligned alike, else by element.
     fn copy_back(
         &self,
         l: &mut Lower,
@@ -271,8 +272,9 @@ impl Block<'_> {
         out.push(Stmt::If(stored.is_like(span), alike, apart));
     }
 
-    /// Writes code for each unit of this warp, given the unit's number and its elements. It is written once for units
-    /// of whole tiles, all of whose elements exist, and once for others.
+    /// Writes a loop over the units of this warp. `code` writes its body, given the unit's number and elements. It is
+    /// called twice: for units of whole tiles, where no element has to be tested, and for units of the last, partial
+    /// tile.
     fn units(
         &self,
         l: &mut Lower,
@@ -298,13 +300,13 @@ impl Block<'_> {
         code(l, &unit, &groups, &mut some)?;
         let is_whole = Expr::binary(BinaryOp::Le, tile.plus(Expr::int(TILE)), self.length.clone());
         of_unit.push(Stmt::If(is_whole, whole, some));
-        // all lanes of a warp have the same unit
+        // the condition is uniform in a warp, because all its lanes have the same unit
         body.push(Stmt::If(is_present, of_unit, vec![]));
         out.push(Stmt::Seq(i, Expr::int(0), Expr::int(rounds as i64), body));
         Ok(())
     }
 
-    /// Returns the elements of this lane in a unit of a whole tile.
+    /// Returns this lane's elements in a unit of a whole tile, whose first element has the index `base` in the row.
     fn whole(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Vec<Group> {
         let start = bind(l, "first", base.clone().plus(to_i64(self.lane.clone())), out);
         l.k.kernel.in_space.push(start.clone());
@@ -325,7 +327,8 @@ impl Block<'_> {
         (0..TILE_ROWS).map(group).collect()
     }
 
-    /// Computes the reductions of a stage, and the values that follow.
+    /// Computes the reductions of a stage, and the values that follow from them: warps store the totals of units in
+    /// shared memory, and after a barrier every warp joins all of them.
     fn reduce(
         &self,
         l: &mut Lower,
@@ -375,7 +378,7 @@ impl Block<'_> {
         row.values(l, values, out)
     }
 
-    /// Writes the accumulators of units that the row does not have.
+    /// Fills the totals of units beyond the row with the identity values of the reductions.
     fn absent(&self, l: &Lower, reductions: &[Reduction], totals: &[Vec<Mem>], out: &mut Vec<Stmt>) {
         let units = self.p.units_of_lane() * i64::from(WARP);
         let threads = i64::from(self.p.threads());

@@ -1,4 +1,5 @@
-//! The variants of a launch with resident rows, and of one that reduces their columns, by the length of the rows.
+//! The variants of launches with resident rows, and of launches for rows and columns. Each variant is for rows up to
+//! some length, which its registers or shared memory can hold; the launch policy takes the first variant that fits.
 
 use super::cluster;
 use super::cluster::TILE_ROWS;
@@ -22,8 +23,8 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The numbers of lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once
-/// (measured: `bench/NOTES.md`, "Rows of 64 and 256").
+/// For each level: the lanes that share a row, the rows of a tile, the columns of a lane, the warps that share a row,
+/// and the rows that the same lanes process together (measured: `bench/NOTES.md`, "Rows of 64 and 256").
 const LEVELS: [(u32, i64, i64, u32, i64); 9] = [
     (8, 1, 4, 1, 2),
     (16, 1, 4, 1, 4),
@@ -36,8 +37,8 @@ const LEVELS: [(u32, i64, i64, u32, i64); 9] = [
     (WARP, 16, 4, 16, 1),
 ];
 
-/// The numbers of lanes of a row, rows of a tile, columns of a lane and warps of a row, for rows that are not aligned
-/// to 16 bytes.
+/// The levels for rows that are not aligned to 16 bytes: the lanes that share a row, the rows of a tile, the columns
+/// of a lane, and the warps that share a row.
 const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, i64, u32); 7] = [
     (16, 1, 4, 1),
     (WARP, 2, 4, 1),
@@ -48,8 +49,8 @@ const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, i64, u32); 7] = [
     (WARP, 16, 2, 8),
 ];
 
-/// The minimum number of operations of an element for which lanes take several rows at once to hide its latency: a
-/// softmax of f32 has 69. The latency of shorter elements is better hidden by more warps.
+/// The minimum number of operations of an element for which lanes process several rows together to hide latency (a
+/// softmax of f32 has 69). For shorter elements, more warps hide it better.
 const LONG_ELEMENTS: i64 = 50;
 
 /// Returns why rows cannot be kept in registers, if they cannot.
@@ -58,8 +59,8 @@ fn obstacle(demand: &Demand, p: &ResidentRowsParams) -> Option<&'static str> {
     demand.obstacle(p.elements_per_lane(), p.each, is_in_registers)
 }
 
-/// Returns all mappings of rows, in order of preference. `is_vector` says that there is only one row; `operations`
-/// are those of an element.
+/// Returns all mappings of rows, in order of preference, with their profits. `is_vector` says that there is only one
+/// row; `operations` is the number of operations of an element.
 fn levels(demand: &Demand, is_vector: bool, operations: i64) -> Vec<(ResidentRowsParams, Profit)> {
     let mut all = Vec::new();
     for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
@@ -70,7 +71,7 @@ fn levels(demand: &Demand, is_vector: bool, operations: i64) -> Vec<(ResidentRow
         if demand.words > 1 || operations < LONG_ELEMENTS {
             each = each.min(2);
         }
-        // if elements are long, two warps share a tile, because one would have too few registers
+        // if elements have several words, two warps share a tile: a single warp would have too few registers
         if demand.words > 1 && columns * tile_rows > 16 && columns == 4 {
             (columns, warps) = (2, 2 * warps);
         }
@@ -98,14 +99,14 @@ fn levels(demand: &Demand, is_vector: bool, operations: i64) -> Vec<(ResidentRow
     of_blocks.chain(aligned).chain(single).collect()
 }
 
-/// Returns the length of the longest row that a block keeps in registers wherever it begins.
+/// Returns the length of the longest row that a block keeps in registers whatever the row's alignment.
 fn longest_anywhere(demand: &Demand, levels: &[(ResidentRowsParams, Profit)]) -> u32 {
     let of_block = |p: &&ResidentRowsParams| p.blocks == 1 && p.v == 1 && obstacle(demand, p).is_none();
     levels.iter().map(|level| &level.0).filter(of_block).map(ResidentRowsParams::longest).max().unwrap_or(0)
 }
 
-/// Returns the variants whose rows lie in shared memory, for rows of more than `of_registers` elements: that is the
-/// longest row that a block keeps in registers wherever it begins.
+/// Returns the variants whose rows lie in shared memory. They serve rows of more than `of_registers` elements, which
+/// is the longest row that a block keeps in registers whatever its alignment.
 fn staged(
     l: &mut LaunchContext,
     rows: &ResidentSegments,
@@ -125,7 +126,7 @@ fn staged(
         if longest <= of_registers {
             continue;
         }
-        // a block that has a multiprocessor for itself takes longer than the blocks of a full cluster
+        // a block that is alone on its multiprocessor takes longer than the blocks of a full cluster
         let shortest = if longest > of_cluster { of_cluster } else { of_registers };
         let guards = Guards { longest: Some(longest), ..Guards::contiguous().narrow() };
         let profit = Profit { min_inner_length: Some(shortest + 1), ..Profit::default() };
@@ -136,7 +137,7 @@ fn staged(
     list
 }
 
-/// Returns all variants of a launch that keeps its rows.
+/// Returns all variants of a launch with resident rows: one block per row or less, rows in shared memory, clusters.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
     let (demand, is_costly) = (Demand::of(l, &rows)?, prefetch::is_costly(l));
@@ -150,7 +151,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let longest = params.longest();
         let cluster = if params.blocks > 1 { "_cluster" } else { "" };
         let any = if params.v == 1 && demand.v > 1 { "_any" } else { "" };
-        // a lane beyond the row loads its last elements
+        // a lane beyond the row loads the row's last group, so the length must be a multiple of a group's
         let multiple = NonZeroU32::new(params.v as u32);
         let capability = (params.blocks > 1).then_some(CLUSTER_CAPABILITY);
         let guards = Guards { capability, longest: Some(longest), multiple, ..Guards::contiguous().narrow() };
@@ -168,7 +169,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(list)
 }
 
-/// Returns which rows take the launches that this one replaces, and why they are not kept in registers.
+/// Describes, for reports, which rows are too long to be resident, and why.
 pub fn limit(l: &LaunchContext) -> Option<String> {
     let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
     let demand = Demand::of(l, &rows)?;
@@ -177,13 +178,13 @@ pub fn limit(l: &LaunchContext) -> Option<String> {
     resident_segments::limit(&levels.collect::<Vec<_>>())
 }
 
-/// The maximum number of words of a thread for a row, for the accumulators of its columns, and for both.
+/// The maximum number of words of a thread for its rows' elements and the accumulators of its columns together.
 const MAX_WORDS_OF_COLUMNS: i64 = 64;
 /// The maximum bytes of shared memory for the columns of a block.
 const MAX_SHARED: u32 = 40 << 10;
 
-/// The numbers of rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns
-/// that they take. Loads of several short rows are in flight together.
+/// The levels of rows and columns: the rows of a tile, the columns of a lane, the warps that share a row, the rows
+/// that these load together so that more loads are in flight, and the tree columns that they take one after another.
 const LEVELS_OF_COLUMNS: [(i64, i64, u32, i64, u32); 6] =
     [(2, 4, 1, 4, 1), (4, 4, 1, 2, 1), (8, 4, 1, 1, 1), (16, 2, 2, 1, 1), (16, 2, 4, 1, 1), (16, 2, 8, 1, 2)];
 
@@ -223,7 +224,7 @@ pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<
             multiple: NonZeroU32::new(v as u32),
             ..Guards::contiguous().narrow().noalias()
         };
-        // the partial results are joined by two levels of the tree
+        // the second kernel joins tiles by one further level of the tree, so there may be at most 2048 of them
         let max_blocks = Some(TILE as u32 * params.parts() as u32);
         for (choice, threads, suffix, profit) in [
             (

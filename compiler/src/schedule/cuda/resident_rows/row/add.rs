@@ -1,4 +1,4 @@
-//! Folds the elements of a row into the accumulators of their columns.
+//! The step of a reduction of columns: the elements of a row are folded into the accumulators of the matrix columns.
 
 use super::Row;
 use crate::error::Result;
@@ -8,8 +8,8 @@ use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::reduction::Reduction;
 
 impl Row<'_> {
-    /// Folds the row's elements into the accumulators of their columns. These are given for each reduction and each
-    /// element of this lane.
+    /// Folds the row's elements into the accumulators of their matrix columns. `columns` has the accumulators: for
+    /// each reduction, one for each element of this lane.
     pub fn add_to_columns(
         &mut self,
         l: &mut Lower,

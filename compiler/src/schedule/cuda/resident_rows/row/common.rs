@@ -1,4 +1,5 @@
-//! Elements that all rows have in common: those of a vector that is read along each row.
+//! Elements that all rows read alike, such as those of the vector `x` in `t[i] = sum over j of a[i, j] * x[j]`. A
+//! lane has the same columns `j` in every row, so it may load its elements of `x` once, before the loop over rows.
 
 use super::{Array, Row, load_groups};
 use crate::core::{Graph, NodeId, Op};
@@ -12,7 +13,7 @@ use crate::schedule::facts::ResidentSegments;
 use crate::schedule::facts::segments::neighbours;
 use rustc_hash::FxHashSet as HashSet;
 
-/// The elements in registers for all rows, and the arrays all of whose elements of this lane are.
+/// The elements that are in registers for all rows, and the arrays they belong to.
 #[derive(Clone, Default)]
 pub struct Common {
     loaded: Loaded,
@@ -21,8 +22,9 @@ pub struct Common {
 
 impl Common {
     /// Loads this lane's elements of the arrays that `rows` and the nodes `more` read at the same places in every
-    /// row, if `words` registers suffice for all of them and for what is kept of a row's elements. Otherwise each row
-    /// loads them where they are needed: if only some were in registers, the assembler would keep values in memory.
+    /// row, if `words` registers suffice for them and for the values kept of a row's elements. Otherwise it loads
+    /// nothing, and each row loads these elements where they are needed: with only some of them in registers, the
+    /// assembler spills.
     pub fn load(
         l: &mut Lower,
         rows: &ResidentSegments,
@@ -66,7 +68,7 @@ fn is_known_before(g: &Graph, indices: &[NodeId]) -> bool {
 }
 
 impl<'a> Row<'a> {
-    /// Returns the row with these elements in its registers.
+    /// Returns the row with the common elements known to be in registers.
     pub fn with_common(self, common: Common) -> Row<'a> {
         Row { loaded: common.loaded, arrays: common.arrays, ..self }
     }

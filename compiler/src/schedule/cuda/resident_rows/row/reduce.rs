@@ -1,4 +1,8 @@
-//! The reductions of a row, and the values that follow from them.
+//! The reductions of a row, by the fixed tree of semantics 5.1, and the values that the program computes from them:
+//!
+//! ```text
+//! elements of a lane -> its columns (registers) -> lanes (shuffles) -> tiles (shared memory) -> blocks of a cluster
+//! ```
 
 use super::Row;
 use crate::core::NodeId;
@@ -18,7 +22,7 @@ use crate::schedule::element::scalars::join_initial;
 use crate::schedule::facts::RowValue;
 
 impl Row<'_> {
-    /// Computes the reductions of a stage, and the values that follow.
+    /// Computes the reductions of a stage, and the values that follow from them.
     pub fn reduce(
         &mut self,
         l: &mut Lower,
@@ -39,8 +43,8 @@ impl Row<'_> {
         self.values(l, values, out)
     }
 
-    /// Folds this lane's elements into its columns for the reductions of a stage, and returns the accumulators of
-    /// each. Other values that the stage computes are known from then on.
+    /// Folds this lane's elements into its columns for the reductions of a stage, and returns the accumulators:
+    /// `[reduction][accumulator][column]`. Values of elements that later stages need are kept.
     pub fn columns_of(
         &mut self,
         l: &mut Lower,
@@ -65,10 +69,10 @@ impl Row<'_> {
         Ok(all)
     }
 
-    /// Folds this lane's elements into its columns for one reduction. `known` is what is computed of each element, of
-    /// which `nodes` are the numbers of one element, and `first` is the first one of the reduction; `present` says
-    /// for each element whether it is there, and its column. Returns the accumulators, and the number of the
-    /// reduction's nodes.
+    /// Folds this lane's elements into its columns for one reduction. `known` has the computed values of all
+    /// elements, `nodes` of them for each element; the reduction's operands begin at the number `first` of these.
+    /// `present` says for each element whether it exists, and its column. Returns the accumulators, and the number of
+    /// operands.
     fn columns(
         &self,
         l: &mut Lower,
@@ -90,11 +94,11 @@ impl Row<'_> {
             let mut vars = operands.to_vec();
             let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
             let step = if rows[*column] == 0 && !r.is_counted() {
-                // a step from the value of an absent column has the same bits, but assemblers do not simplify it for
+                // a step from the identity value would have the same bits, but assemblers do not simplify it for
                 // maxima
                 r.first_of(l.launch, &operands)
             } else {
-                // if this element is present, all elements of the column before it are present, too
+                // if this element exists, so do all earlier elements of its column
                 let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
                 let known = r.nodes(l.launch, &known, &mut vars);
                 r.step_of(l.launch, &known, &operands)
@@ -111,8 +115,8 @@ impl Row<'_> {
         Ok((columns, count))
     }
 
-    /// Joins the initial values of the row with the totals of its elements. The values of the reduction's nodes are
-    /// known from then on.
+    /// Joins the reduction's initial values with the totals of the row's elements. From then on the values of the
+    /// reduction's nodes are known.
     pub fn join_initial(
         &mut self,
         l: &mut Lower,
@@ -128,8 +132,8 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Returns the values with which the row's initial values are joined, given the accumulators of each tile in its
-    /// lanes.
+    /// Joins the tiles of a row, and in a cluster its blocks. `total` are the accumulators of the lane's own tile.
+    /// Returns the row's totals, without the initial values.
     fn of_row(
         &self,
         l: &mut Lower,
@@ -152,7 +156,7 @@ impl Row<'_> {
             };
             let totals = (0..self.p.warps).map(&mut load).collect();
             if self.repeated.is_some() {
-                // the next row's warps write to the same places
+                // the warps write the next row's tiles to the same places
                 out.push(Stmt::Barrier);
             }
             total = pairs(l, r, totals, out)?;
@@ -163,7 +167,7 @@ impl Row<'_> {
         Ok(r.totals(&total))
     }
 
-    /// Computes the values of the row, and stores those that are results.
+    /// Computes the values that follow from the row's reductions. One lane stores those that are results.
     pub fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
         let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
         let row = self.vars[0].1.clone();

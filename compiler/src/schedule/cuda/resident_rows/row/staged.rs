@@ -1,4 +1,5 @@
-//! The elements of a row in shared memory.
+//! The code of a row whose elements lie in shared memory (`../staged.rs`): a warp takes one unit of it after another,
+//! loads the unit's elements into registers, computes, and writes values for later stages back.
 
 use super::Row;
 use crate::core::{NodeId, Op};
@@ -29,13 +30,14 @@ impl Row<'_> {
         l.element_address(mem, outer, index, &self.vars, out)
     }
 
-    /// Returns the row with the promise that it exists in every thread.
+    /// Returns the row with the promise that every thread's row exists, so that its code does not test that.
     pub fn existing(self) -> Self {
         Row { exists: Expr::Lit(Lit::bool(true)), ..self }
     }
 
-    /// Writes a stage's code for the elements of a unit, which it puts into registers, and then stores in shared
-    /// memory the values that replace elements.
+    /// Writes a stage's code for one unit: loads of the unit's elements into registers, then what `code` writes, then
+    /// stores of the values that replace elements in shared memory. `replaced` pairs the number of the array whose
+    /// elements are replaced with the node that replaces them.
     pub fn in_unit(
         &mut self,
         l: &mut Lower,
@@ -62,8 +64,9 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Returns the values of elements that a stage computes and later ones need. Each comes with the number of the
-    /// array whose place in shared memory it takes: an array of its type that no later stage reads.
+    /// Returns the values that a stage computes of elements and later stages need. Each is paired with the number of
+    /// the array that it overwrites in shared memory: one of its type, which no later stage reads. A value for which
+    /// no array is free is not returned, and later stages compute it again.
     pub fn replaced(&self, l: &mut Lower, stage: usize, staged: &[StagedArray]) -> Vec<(usize, NodeId)> {
         let (nodes, kept) = self.nodes(l, stage);
         let kept = nodes.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(n, _)| n);
@@ -92,7 +95,8 @@ impl Row<'_> {
         replaced
     }
 
-    /// Puts the elements of a unit that a stage reads into registers.
+    /// Loads the elements of a unit that a stage reads into registers: from shared memory, or from global memory if
+    /// all rows read the array alike.
     fn load_unit(
         &mut self,
         l: &mut Lower,
@@ -146,7 +150,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Returns an element in shared memory, or 0 if the row does not have it.
+    /// Loads an element from shared memory; beyond the row it is 0.
     fn staged(&self, a: &StagedArray, g: &Group) -> Expr {
         Expr::LoadIf(a.shared, Box::new(a.span.place(g)), Box::new(self.has(g)))
     }
