@@ -1,6 +1,6 @@
-//! Whether several steps in one launch are right at the edges of a volume: beyond an edge, elements must read what
-//! the first or last plane, row or column has, or a constant, or the elements of the other end. If elements at the
-//! edges are computed in another way, for example kept as they are, the launch makes single steps.
+//! Whether several steps in one launch are right at the edges of a volume. They are if reads beyond an edge give the
+//! element at the edge (clamped), a constant, or the element from the other end of the axis (periodic). Anything
+//! else, such as a mirror image or elements at the edges that keep their values, needs single steps.
 
 use crate::core::{NodeId, Op, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -12,11 +12,11 @@ use crate::schedule::element::opened;
 use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::FusedGroup;
 
-/// How far beyond an edge the indices of reads are examined.
+/// The distance beyond an edge up to which indices are tested for wrapping around.
 const FAR: i64 = 64;
 
-/// Returns for each axis whether reads beyond its edges go on at the other end. Returns `None` if arrays do not agree
-/// on that, or if elements read something else there, such as a mirror image.
+/// Returns for each axis whether reads beyond its edges wrap around to its other end. Returns `None` if arrays
+/// disagree about an axis, or if reads beyond an edge are neither clamped, constant nor wrapped.
 pub fn wrapped(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),
@@ -40,20 +40,22 @@ pub fn wrapped(
             return None;
         }
     }
-    // beyond such an edge, blocks compute the other end's elements, whose values so must not depend on their place
+    // beyond an edge that wraps, an element is computed with an index outside the volume, so its value may depend on
+    // its index only through the elements that it reads
     let roots: Vec<NodeId> = inner.arrays.iter().map(|x| opened(&mut l.g, *x, &index)).collect();
     let is_same = |axis: &NodeId| roots.iter().all(|n| predicated::only_reads_by(&l.g, *n, *axis));
     let all = index.iter().zip(wrapped).all(|(axis, wrapped)| !wrapped || is_same(axis));
     all.then_some(wrapped)
 }
 
-/// Whether reads beyond the edges of an axis that are reads of elements are those of the element at the edge.
+/// Whether every element that is read beyond the edges of an axis is the one at the edge: the index is
+/// `max(0, min(i, n - 1))`, where either bound may be missing. Constants may be read as well.
 fn is_clamped(l: &mut LaunchContext, halo: &Halo, array: NodeId, (index, axis): (&[NodeId], usize)) -> bool {
     let Some(value) = halo.value(l, array, index) else { return false };
     let extent = l.extent(array, axis as u8);
     let [zero, one] = [0, 1].map(|k| l.g.lit(Lit::i64(k)));
     let last = linear::sub(&mut l.g, extent, one);
-    // a halo's reads are clamped; the program may have clamped them before, at one side or at both
+    // the halo clamps its reads; the program may have clamped the index already, at one end or both
     let inner = |n: NodeId| match *l.g.op(n) {
         Op::Binary(BinaryOp::Min, a, b) if b == last => Some(a),
         Op::Binary(BinaryOp::Min, a, b) if a == last => Some(b),
@@ -69,7 +71,7 @@ fn is_clamped(l: &mut LaunchContext, halo: &Halo, array: NodeId, (index, axis): 
     })
 }
 
-/// Whether reads beyond the edges of an axis are those of the elements at its other end.
+/// Whether reads beyond the edges of an axis give the elements from its other end.
 fn goes_on(l: &mut LaunchContext, halo: &Halo, s: &Stencil, (index, axis): (&[NodeId], usize)) -> bool {
     let extents: Vec<NodeId> = (0..index.len() as u8).map(|a| l.extent(s.array, a)).collect();
     let (first, last) = s.reach(axis);

@@ -1,26 +1,30 @@
 //! Several steps of an iterated stencil of volumes in one launch (2.5D blocking with temporal blocking: Nguyen,
 //! Satish, Chhugani, Kim, Dubey 2010). Chosen for `iterate` over stencils of volumes of one shape that read several
-//! planes. The cost is one pass over memory for each launch, and the rows and columns that neighbouring blocks
-//! compute a second time.
+//! planes. The cost is one pass over memory for each launch, and the halo of rows and columns, which neighbouring
+//! blocks compute redundantly.
 //!
 //! ```text
-//! block: a tile of rows and columns with a halo, and some planes of it
+//! block: a tile of rows and columns with a halo, and a range of planes
 //!
-//! for each plane that arrives from memory, the next ones being on their way:
+//! for each input plane, while copies of the next ones are in flight:
 //!     for each step of the iteration, the last one first:
-//!         take the elements that read the plane that has arrived for it one stage further, as in `plane_stream/`
-//!         write the plane that this completes to shared memory, where it has arrived in the next turn;
-//!             of the last step, store it
+//!         its newest input plane is read, and the outputs that need it advance by one stage (`plane_stream/`)
+//!         the output plane that is now complete goes to shared memory, as the input of the next step in the next
+//!             turn; the last step stores it to memory
+//!
+//! two steps of a stencil that reads the planes p - 1, p, p + 1:
+//! turn t:    step 1 reads input plane t      and completes its plane t - 1
+//! turn t+1:  step 2 reads step 1's plane t-1 and completes its plane t - 2
 //! ```
 //!
-//! All planes arrive in shared memory: those of the first step by asynchronous copies into a ring, those of each
-//! other step in two buffers by turns. So a plane costs one barrier, however many steps there are. Partial values
-//! wait in registers between planes.
+//! All planes arrive in shared memory: a ring holds the input planes, which asynchronous copies fill, and two
+//! alternating buffers hold the planes between two steps. So a turn has one barrier, however many steps there are.
+//! The partial values of incomplete outputs stay in registers from turn to turn.
 //!
-//! All threads run the same code, at edges as well. Beyond clamped or constant edges of rows and columns, a thread
-//! reads what the program reads. The first plane that a step completes also arrives in the place of the planes before
-//! it, and the last one in the place of those behind it. Where reads go on at the other end, blocks load that end's
-//! elements, and compute them like their own.
+//! All threads run the same code, at the edges as well. For clamped or constant edges of rows and columns, a thread's
+//! loads give what the program reads there. Before the volume's first plane and behind its last one, a later step's
+//! input is that plane again, as clamping asks. On an axis that wraps, blocks load the elements of the other end into
+//! the halo, and compute them like their own.
 
 mod edges;
 mod plane_buffers;
@@ -42,23 +46,23 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
 
-/// The steps of a launch.
+/// The number of steps of a launch.
 const STEPS: i64 = 2;
 /// Threads of a block. Two steps of a 7-point stencil on 512^3 elements of f32 take 0.422 ms on an H200 with two rows
 /// of 16 bytes for each thread, 0.519 ms with one, 0.444 ms with four; two single steps take 0.563 ms.
 const THREADS: u32 = 8 * WARP;
 const THREAD_ROWS: i64 = 2;
-/// The number of planes of each state that are in shared memory or on their way there.
+/// The number of input planes of each state that are in shared memory or being copied there.
 const RING: i64 = 3;
 /// The minimum and the maximum number of planes of a block.
 const PLANES: [u32; 2] = [16, 64];
 /// The maximum number of volumes that the steps change.
 const MAX_STATES: usize = 2;
 /// The maximum number of taps of a state. Two steps of a 27-point stencil take 1.15 to 1.3 times as long as two
-/// single ones: loads from shared memory, and what blocks compute twice, cost more than memory.
+/// single ones: loads from shared memory and redundant elements cost more than the saved traffic.
 const MAX_TAPS: usize = 8;
-/// How many words of registers may wait between planes for all steps, including what a step loads, and how many
-/// blocks are then resident: a thread has 80 or 128 registers.
+/// Pairs of a maximum number of words of registers, for the partial values of all steps and the loaded elements of
+/// one, and the number of resident blocks up to that maximum. A thread then has 80 or 128 registers.
 const WORDS: [(i64, u32); 2] = [(72, 3), (112, 2)];
 /// The maximum shared memory of a block, such that two blocks, with what the hardware reserves for each, fit onto a
 /// multiprocessor.
@@ -67,24 +71,25 @@ const MAX_SHARED_BYTES: i64 = 96 << 10;
 /// The parameters of several steps of a volume in one launch.
 #[derive(Clone)]
 pub struct PlaneStepsParams {
-    /// The volumes that the steps change, and for each the number of the group's item that stores it.
+    /// The volumes that the steps change, and for each the number of the fused group's item that computes it.
     states: Vec<(NodeId, usize)>,
     /// The rows and columns of a thread, and of a block with its halo.
     tiling: PlaneTiling,
-    /// The rows and columns around what a block stores.
+    /// The number of rows and of columns of the halo, on each side of the elements that a block stores.
     halo: [i64; 2],
-    /// For each axis whether reads go on at its other end.
+    /// For each axis, whether reads beyond its edges wrap around to its other end.
     wrapped: [bool; 3],
     /// The minimum extent of each axis.
     least: i64,
-    /// The number of resident blocks for which a thread has enough registers.
+    /// The number of resident blocks per multiprocessor that leaves a thread enough registers.
     blocks: u32,
     /// The number of steps.
     pub steps: i64,
 }
 
 impl PlaneStepsParams {
-    /// Returns `None` if the group is no such stencil, or too large for registers and shared memory.
+    /// Returns `None` if the group is not a step of an iterated stencil as the head of this file has it, or if its
+    /// values do not fit into registers and shared memory.
     fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
@@ -120,7 +125,7 @@ impl PlaneStepsParams {
         if shared > MAX_SHARED_BYTES {
             return None;
         }
-        // an axis is at least as long as blocks read beyond it, so that an index wraps at most once
+        // the extent of an axis that wraps is at least its halo, so that adding or subtracting it once suffices
         let least = far.into_iter().zip(wrapped).filter(|(_, wrapped)| *wrapped).map(|(far, _)| far);
         let least = least.fold(1, i64::max);
         let states = arrays.into_iter().zip(items).collect();
@@ -156,8 +161,8 @@ impl PlaneStepsParams {
     }
 }
 
-/// Returns the tile of a block, and the rows and columns of its halo, where the steps together read as far as `far`.
-/// `None` if more than about a third of the block's elements would be computed twice.
+/// Returns the tile of a block, and the rows and columns of its halo, where all steps together reach as far as `far`
+/// planes, rows and columns. Returns `None` unless a block stores more than 5/8 of its elements.
 fn useful_tile(far: [i64; 3], v: i64) -> Option<(PlaneTiling, [i64; 2])> {
     let tiling = PlaneTiling::new(THREAD_ROWS, v, true, THREADS);
     let halo = [far[1], (far[2] + v - 1) / v * v];

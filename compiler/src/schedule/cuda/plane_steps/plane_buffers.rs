@@ -1,5 +1,5 @@
-//! Buffers in shared memory for the planes that the next step reads. Planes of the input are copied asynchronously
-//! some iterations of the loop over planes ahead; planes that a step computes are written one iteration ahead.
+//! The planes in shared memory that a step reads. For the first step these are input planes, copied asynchronously
+//! two turns of the loop over planes ahead; for a later step, the step before it writes them one turn ahead.
 
 use super::PlaneStepsParams;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -11,10 +11,10 @@ use crate::schedule::cuda::register_tiling::placement::{
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
 
-/// The planes of each state.
+/// The planes that one step reads of each state.
 pub struct PlaneBuffers {
     pub buffers: Vec<Mem>,
-    /// The index of the first element of the plane that has arrived last.
+    /// The index in each buffer of the first element of the newest plane.
     pub newest: Reg,
 }
 
@@ -32,19 +32,20 @@ impl PlaneBuffers {
     }
 }
 
-/// The copies of a thread: its own rows and columns of each state.
+/// The copies that a thread makes of an input plane: its own rows and columns of each state.
 pub struct Copies {
     pieces: Vec<Piece>,
-    /// The extent of the planes.
+    /// The number of planes of the volume.
     planes: Expr,
     is_wrapped: bool,
-    /// The place of the thread's first element in a plane.
+    /// The index of the thread's first element in a plane in shared memory.
     own: Expr,
 }
 
 struct Piece {
     from: Mem,
-    /// The thread's first index in a plane of the array, and its row.
+    /// The index in the array's first plane of the row's first element of the thread, and the number of the row among
+    /// the thread's rows.
     at: Expr,
     row: i64,
     /// The distance from one plane of the array to the next.
@@ -82,8 +83,8 @@ impl Copies {
         Copies { pieces, planes, is_wrapped: params.wrapped[0], own }
     }
 
-    /// Begins to copy a plane of each state into the place of shared memory that begins at index `to`, as one group
-    /// of copies.
+    /// Begins to copy plane `plane` of each state into the plane of shared memory that begins at index `place` of
+    /// each buffer.
     pub fn copy(
         &self,
         l: &mut Lower,
@@ -114,14 +115,13 @@ pub fn own_place(tiling: PlaneTiling) -> Expr {
     row.times(int32(tiling.block_columns as i32)).plus(lane().times(int32(tiling.v as i32)))
 }
 
-/// Returns the index that is loaded in place of one that may be out of bounds: that at the edge, or that at the other
-/// end.
+/// Returns `i` if it is in bounds, else the nearest index at the edge or, on an axis that wraps, `i` modulo `n`.
 fn clamped_or_wrapped(i: Expr, n: &Expr, is_wrapped: bool) -> Expr {
     let i = if is_wrapped { other_end(i, n) } else { i };
     Expr::binary(BinaryOp::Max, i.min(n.clone().minus(Expr::int(1))), Expr::int(0))
 }
 
-/// Returns the index; if it is out of bounds, that of the same element from the other end.
+/// Returns `i` modulo `n`, for `-n <= i < 2 n`.
 pub fn other_end(i: Expr, n: &Expr) -> Expr {
     let select = |c: Expr, a: Expr, b: Expr| Expr::Select(Box::new(c), Box::new(a), Box::new(b));
     let before = Expr::binary(BinaryOp::Lt, i.clone(), Expr::int(0));

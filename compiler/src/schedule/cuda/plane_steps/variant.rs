@@ -1,4 +1,4 @@
-//! The variant of several steps of a volume.
+//! The variant that makes several steps of a stencil of volumes, with its guards and profit.
 
 use super::PlaneStepsParams;
 use crate::plan::gpu::Profit;
@@ -10,11 +10,11 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The least number of blocks: two for each multiprocessor of a large device.
+/// The minimum number of blocks: two for each multiprocessor of a large device.
 const MIN_BLOCKS: u32 = 256;
 
-/// Returns the variant. Rows must be aligned to 16 bytes: if each element is loaded by itself, two steps take 1.3 to
-/// 1.9 times as long as two single ones.
+/// Returns the variant. Rows must be aligned to 16 bytes: with an access for each element, two steps take 1.3 to 1.9
+/// times as long as two single ones.
 pub fn variant(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Option<VariantGroup> {
     let size = l.repeated().and_then(|all| all.first().map(|x| l.g.ty(*x).elem.size() as i64))?;
     let layout = ThreadLayout { v: 16 / size, ..ThreadLayout::default() };

@@ -1,5 +1,6 @@
-//! The walk of one thread: a plane arrives from memory, and each step of the iteration takes the plane that the step
-//! before has completed.
+//! The kernel body: a loop whose turns take one input plane each. In a turn, each step of the iteration (a *level*)
+//! reads its newest plane: level 0 the input plane, level `k` the plane that level `k - 1` completed in the turn
+//! before.
 
 use super::plane_buffers::{Copies, PlaneBuffers, other_end, own_place};
 use super::{PlaneStepsParams, RING};
@@ -20,13 +21,13 @@ use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
 
-/// What all steps have in common.
+/// What all levels have in common.
 struct Walk<'a> {
     fused: &'a FusedGroup,
     params: &'a PlaneStepsParams,
     plan: &'a StreamPlan,
     place: &'a ThreadPlace,
-    /// The first plane that the block stores, and the one past its last.
+    /// The first plane that the block stores, and one past its last.
     own: [Expr; 2],
     levels: Vec<Level<'a>>,
     turn: Reg,
@@ -41,18 +42,18 @@ struct Level<'a> {
 
 /// The place of a thread in its block and in the volume.
 struct ThreadPlace {
-    /// The first plane, row and column as the program counts them, where rows may lie beyond the edges.
+    /// The thread's first plane, row and column in the volume. The row may be beyond an edge, the column is not.
     position: ThreadPosition,
-    /// The position in tiles. Tiles hold the columns beyond an edge at which reads go on, so such columns are not
-    /// wrapped.
+    /// The position by which tiles in shared memory are addressed. On an axis that wraps the column may be beyond an
+    /// edge, because tiles hold the columns there.
     in_tile: ThreadPosition,
     /// The first row and column of the block, halo included.
     first: [Expr; 2],
-    /// The row and column that the thread would have if nothing were clamped.
+    /// The thread's row and column before clamping and wrapping.
     at: [Expr; 2],
 }
 
-/// Writes the body of one thread.
+/// Writes the kernel body.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -107,7 +108,7 @@ pub fn main(
     Ok(out)
 }
 
-/// Computes the place of a thread from that of one whose block has no halo.
+/// Computes the place of a thread. `around` is the position that it would have if blocks had no halo.
 fn place(
     l: &mut Lower,
     (fused, params): (&FusedGroup, &PlaneStepsParams),
@@ -124,7 +125,7 @@ fn place(
         true => other_end(at[1].clone(), &columns),
         false => at[1].clone(),
     };
-    // vectors are all in bounds
+    // the column is clamped such that the thread's whole vector is in bounds
     let last = columns.minus(Expr::int(params.tiling.v));
     let column = Expr::binary(BinaryOp::Max, column.min(last), Expr::int(0));
     let column = bind(l, "there", column, out);
@@ -137,7 +138,7 @@ fn place(
     ThreadPlace { position: with(at[0].clone(), column), in_tile: with(at[0].clone(), in_tile), first, at }
 }
 
-/// Returns where a step loads from: the planes of its own states, and memory.
+/// Returns where a level loads the states from: its planes in shared memory.
 fn sources(params: &PlaneStepsParams, place: &ThreadPlace, from: &PlaneBuffers) -> Sources {
     let extents = [params.tiling.block_rows, params.tiling.block_columns];
     let tile = |((array, _), area): (&(NodeId, usize), &Mem)| {
@@ -149,8 +150,8 @@ fn sources(params: &PlaneStepsParams, place: &ThreadPlace, from: &PlaneBuffers) 
 }
 
 impl Walk<'_> {
-    /// Writes what a block does when plane `now` arrives from memory. The last step of the iteration comes first,
-    /// because each takes the plane that the step before it completed in the turn before.
+    /// Writes one turn, in which input plane `now` is the newest. The last level comes first: each level must read
+    /// the plane that the level before completed in the previous turn, before that level overwrites it.
     fn turn(&self, l: &mut Lower, copies: &Copies, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         out.extend([Stmt::CopyWait(RING as u32 - 2), Stmt::Barrier]);
         let ring = &self.levels[0].from;
@@ -177,13 +178,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes what each step but the first does when plane `now` has arrived.
+    /// Writes a level other than the first, if the launch has that many steps. `now` is its newest plane. Clamped
+    /// planes before the first one are equal to it, so the first plane is processed once for each of them as well.
     fn later(&self, l: &mut Lower, number: usize, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let mut body = Vec::new();
         let is_step = Expr::binary(BinaryOp::Gt, Expr::Place(Gpu::Span), int32(number as i32));
         let has_arrived = Expr::binary(BinaryOp::Ge, Expr::Reg(self.turn), int32(number as i32));
         let mut runs = and(is_step, has_arrived);
-        // planes before the first one are equal to it, or nothing reads them
+        // without wrapping, no plane before the first one is processed by itself
         let before = -self.plan.first;
         if !self.params.wrapped[0] {
             runs = and(runs, Expr::binary(BinaryOp::Ge, now.clone(), Expr::int(0)));
@@ -204,8 +206,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes what a step does with plane `now`. The plane that this completes is stored by the last step, and
-    /// written for the next step by the others.
+    /// Writes what a level does with its input plane `now`. The plane that this completes is stored to memory in the
+    /// last step of the launch, and else written to shared memory for the next level.
     fn level(&self, l: &mut Lower, number: usize, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let level = &self.levels[number];
         let loaded = level.loads.emit(l, (0, now), &|_| true, out)?;
@@ -234,8 +236,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes a completed plane to shared memory. After the volume's last plane no further one is written, so that it
-    /// stays in their place.
+    /// Writes a completed plane to the other buffer of the next level. Behind the volume's last plane nothing is
+    /// written, unless planes wrap: the next level then reads the last plane again, as clamping asks.
     fn write(&self, l: &mut Lower, to: &PlaneBuffers, done: &Expr, values: &[Expr], out: &mut Vec<Stmt>) {
         let (tiling, mut body) = (self.params.tiling, Vec::new());
         let other = int32(self.params.plane_len() as i32).minus(Expr::Reg(to.newest));
@@ -254,7 +256,7 @@ impl Walk<'_> {
         out.push(Stmt::If(within(done, Expr::int(0), planes), body, vec![]));
     }
 
-    /// Returns the values of an item, row by row.
+    /// Returns the thread's values of an item, row by row.
     fn rows_of(&self, item: usize, values: &[Expr]) -> Vec<Vec<Expr>> {
         let each = self.fused.items.len();
         let of_row = self.params.tiling.v as usize * each;
@@ -262,8 +264,8 @@ impl Walk<'_> {
         values.chunks(of_row).map(row).collect()
     }
 
-    /// Stores the thread's elements of a plane, if it is one of the block's own planes and the thread is not in the
-    /// halo.
+    /// Stores the thread's elements of the completed plane `done` to memory: those outside the halo and in bounds, if
+    /// the plane is one of those that the block stores.
     fn store(&self, l: &mut Lower, done: &Expr, values: &[Expr], out: &mut Vec<Stmt>) {
         let PlaneStepsParams { tiling, halo, .. } = self.params;
         let [row, column] = self.place.at.clone();

@@ -1,21 +1,22 @@
-//! Resident columns (`schedule/alternatives/resident_segments.rs`) on a GPU: a block has a strip of neighbouring
-//! columns, whose elements lie in the registers of its threads. Each element is loaded once, by vector accesses; a
-//! value of it that several stages need is kept in a register as well.
+//! Resident columns (`schedule/alternatives/resident_segments.rs`) on a GPU: one launch for several stages that go
+//! over the columns of a matrix, such as a softmax along columns. A block has a strip of neighbouring columns, whose
+//! elements stay in the registers of its threads from stage to stage. Each element is loaded once, by vector
+//! accesses. A value that several stages need of an element stays in a register, too.
 //!
 //! ```text
-//! thread (c, x) of the block:   elements (c t + s + 128 r, x v .. x v + v)  for s < t, and the 16 rows r of a tile
+//! thread (c, x) of a tile:   rows c t + s + 128 r  for s < t and r < 16,   columns x v .. x v + v
 //! ```
 //!
-//! So a thread has t neighbours of the 128 tree columns of a tile (semantics 5.1), for `v` neighbouring columns of
-//! the matrix. For a reduction, a thread folds the rows of its tree columns and joins these in registers; shuffles
-//! join those of a warp, and shared memory those of several warps. All loads of a thread come before the first use.
-//! The fewer rows there are, the more tree columns a thread has, and the more threads are side by side: memory is
-//! faster where a block reads more of a row.
+//! So a thread has t neighbouring tree columns, of the 128 of a tile of 2048 rows (semantics 5.1), for `v`
+//! neighbouring columns of the matrix. For a reduction, a thread folds the elements of each of its tree columns and
+//! joins the tree columns in registers; shuffles join those of a warp, and shared memory those of several warps. All
+//! loads of a thread come before the first use. The shorter the columns, the more tree columns a thread has and the
+//! more threads are side by side: memory is faster where a block reads longer pieces of a row.
 //!
-//! The cost is that of reading the columns and writing the results once. The number of registers limits the length.
-//! Columns that are longer than a block can hold are shared by the blocks of a cluster, each of which has a power of
-//! two of tiles and writes the totals of its part into the shared memory of all others. Even longer columns take the
-//! launches that this one replaces.
+//! The cost is one pass over the columns and over the results. The registers limit a column's length. Columns that
+//! are longer than a block can hold are shared by the blocks of a cluster, each of which has a power of two of tiles
+//! and writes the totals of its part into the shared memory of all others. Even longer columns run as separate
+//! launches, one for each stage.
 
 mod mapping;
 mod prefetch;
@@ -32,7 +33,7 @@ pub use mapping::ResidentColumnsParams;
 use strip::Strip;
 pub use variants::{limit, variants};
 
-/// Writes the code of a thread.
+/// Writes the kernel body: for each stage, loads of elements not loaded yet, then its reductions or stores.
 pub fn main(l: &mut Lower, kept: &ResidentSegments, p: &ResidentColumnsParams) -> Result<Vec<Stmt>> {
     let demand = Demand::of(l.launch, kept).expect("an array is read");
     l.k.kernel.min_resident_blocks = p.min_resident_blocks(demand.words, demand.of_moments);

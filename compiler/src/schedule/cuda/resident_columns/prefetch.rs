@@ -1,6 +1,6 @@
-//! Prefetches of a later strip into the L2 cache. Only few blocks fit onto a multiprocessor at once, and without
-//! prefetches memory would be idle while they compute and store (`resident_rows/prefetch.rs` has more measurements).
-//! Softmaxes of columns of 268 MB on an H100, in ms:
+//! Prefetches of a later strip into the L2 cache. Few blocks fit onto a multiprocessor at once, and without
+//! prefetches too few loads are in flight while they compute and store (`resident_rows/prefetch.rs` has more
+//! measurements). Softmaxes of columns of 268 MB on an H100, in ms:
 //!
 //! | rows | with | without |
 //! |---|---|---|
@@ -18,14 +18,15 @@ use crate::scalar::BinaryOp;
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::element::lower::{Lower, bind};
 
-/// The number of bytes of an array from a block's strip to the strip that it prefetches.
+/// The distance in bytes of an array from a block's strip to the strip that it prefetches.
 const DISTANCE: i64 = 8 << 20;
-/// The minimum bytes of a large strip, of which only few fit onto a multiprocessor.
+/// The minimum bytes of a large strip: few of them fit onto a multiprocessor.
 const LARGE: i64 = 64 << 10;
 
 impl Strip<'_> {
-    /// Prefetches what a later strip reads of an array, given the indices of an element along all axes but that of
-    /// columns. The first of the threads side by side does it for a row, whose part is at most one cache line.
+    /// Prefetches what a later strip reads of an array. `outer` are the indices of an element along all axes but the
+    /// last. A strip's part of a row is at most one cache line, so the first of the threads side by side prefetches
+    /// it.
     pub fn prefetch(
         &self,
         l: &mut Lower,

@@ -1,4 +1,10 @@
-//! The reductions of a strip's columns, and the values that follow from them.
+//! The reductions of a strip's columns, by the fixed tree of semantics 5.1, and the values that the program computes
+//! from them:
+//!
+//! ```text
+//! elements of a thread -> its tree columns (registers) -> lanes of a warp (shuffles) -> warps of a block (shared
+//! memory) -> blocks of a cluster (each other's shared memory)
+//! ```
 
 use super::strip::{Strip, ThreadRow};
 use crate::core::NodeId;
@@ -21,14 +27,14 @@ type Operands<'a> = &'a [(NodeId, Expr)];
 /// A reduction of the strip's columns while its partial results are in shared memory.
 struct Joined {
     reduction: Reduction,
-    /// For each accumulator, the values of the warps for each column, and the totals of the columns; in a cluster the
-    /// totals of every block.
+    /// For each accumulator: the values of each column's warps, and the totals of the columns; in a cluster, every
+    /// block's totals.
     warps: Vec<Mem>,
     totals: Vec<Mem>,
 }
 
 impl Strip<'_> {
-    /// Computes the reductions of a stage, and the values that follow.
+    /// Computes the reductions of a stage, and the values that follow from them.
     pub fn reduce(
         &mut self,
         l: &mut Lower,
@@ -67,8 +73,8 @@ impl Strip<'_> {
         self.values(l, values, out)
     }
 
-    /// Folds some tree columns of this thread, whose places are given one column after another, and joins them. Two
-    /// columns are joined as soon as both are there, so that few accumulators are in registers at once.
+    /// Folds some neighbouring tree columns of this thread and joins them by the tree, depth first, so that few
+    /// accumulators are in registers at once. `places` has their elements' rows, one tree column after the other.
     fn fold_and_join(
         &self,
         l: &mut Lower,
@@ -86,8 +92,8 @@ impl Strip<'_> {
         join_neighbours(l, r, vec![low, high], out)
     }
 
-    /// Folds the rows of one of this thread's tree columns, given the operands of each element. Returns the
-    /// accumulators of each column.
+    /// Folds the elements of one tree column, for each of the thread's matrix columns. Returns the accumulators of
+    /// each matrix column.
     fn fold(
         &self,
         l: &mut Lower,
@@ -116,7 +122,7 @@ impl Strip<'_> {
                 accs.iter().map(|regs| regs.iter().map(|a| Expr::Reg(*a)).collect()).collect();
             for (old, operands) in old.iter().zip(of_row) {
                 vars.extend_from_slice(operands);
-                // if this element is present, all elements of the tree column before it are present, too
+                // if this element exists, so do all earlier elements of its tree column
                 let known = r.after_rows(old.clone(), Expr::int(row));
                 let known = r.nodes(l.launch, &known, &mut vars);
                 let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
@@ -136,7 +142,7 @@ impl Strip<'_> {
         Ok(side)
     }
 
-    /// Writes the values of this warp to shared memory: its first lanes have them.
+    /// Stores the values of this warp in shared memory. The warp's first `lanes` lanes have them.
     fn leave(&self, l: &mut Lower, reduction: Reduction, of_warp: Side, out: &mut Vec<Stmt>) -> Joined {
         let (warps, width) = (self.p.warps(), self.p.width());
         let mut share = |name, words| -> Vec<Mem> {
@@ -157,7 +163,8 @@ impl Strip<'_> {
         Joined { reduction, warps: of_warps, totals }
     }
 
-    /// Joins the values of all warps. For each column there are as many neighbouring threads as warps.
+    /// Joins the values of all warps: for each column, as many neighbouring threads as there are warps take one value
+    /// each and exchange them by shuffles. In a cluster, thread `b` of these sends the total to block `b`.
     fn join_warps(&self, l: &mut Lower, joined: &Joined, out: &mut Vec<Stmt>) -> Result<()> {
         let (warps, width) = (self.p.warps(), self.p.width());
         let all = i64::from(warps * width);
@@ -190,7 +197,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Reads the totals of this thread's columns, and joins them with the initial values.
+    /// Loads the totals of this thread's columns, and joins them with the reduction's initial values.
     fn total(&mut self, l: &mut Lower, joined: &Joined, out: &mut Vec<Stmt>) -> Result<()> {
         let r = &joined.reduction;
         let length = l.launch.host(self.kept.length);
@@ -207,7 +214,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Computes the values of the columns, and stores those that are results.
+    /// Computes the values that follow from the columns' reductions, and stores those that are results.
     fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
         let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
         let mut stores = Vec::new();
@@ -234,8 +241,9 @@ impl Strip<'_> {
     }
 }
 
-/// Joins the totals that some blocks of a cluster have of a column, given the place of the first total and the
-/// distance from one block's total to the next. Few values are in registers at once.
+/// Joins a column's totals from the blocks `first .. first + blocks` of a cluster. The total of block 0 is at index
+/// `at`, those of the others are `width` apart. The join goes depth first, so that few values are in registers at
+/// once.
 fn total_of(
     l: &mut Lower,
     joined: &Joined,

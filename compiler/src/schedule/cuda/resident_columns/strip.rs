@@ -1,4 +1,5 @@
-//! A strip of columns in registers: its loads and stores, and values of its elements.
+//! A strip of columns as one thread has it: which elements are in registers, which values are known, and the code of
+//! a stage, that is loads, computed values and stores. `reduce.rs` has the reductions.
 
 use super::mapping::ResidentColumnsParams;
 use crate::core::{COLUMNS, NodeId, Op, TILE, linear};
@@ -15,11 +16,11 @@ use crate::schedule::facts::segments::neighbours;
 use crate::schedule::facts::{ResidentSegments, RowArray};
 use rustc_hash::FxHashSet as HashSet;
 
-/// The elements of a thread in one row: as many neighbours as it has columns.
+/// A row of the matrix of which a thread has elements: as many neighbours as it has columns.
 pub(super) struct ThreadRow {
-    /// The variable of the row's number. If the row is absent, its value is the number of the last row.
+    /// The variable of the row's number in computations, which is clamped to the last row.
     pub element: NodeId,
-    /// The variable of the row's number in addresses, where it may be beyond the last row.
+    /// The row's number in addresses, which may be beyond the last row.
     address: NodeId,
     /// The row's distance from the thread's first one.
     offset: i64,
@@ -33,31 +34,32 @@ pub(super) struct Strip<'a> {
     pub p: &'a ResidentColumnsParams,
     /// The thread's number among those side by side (i32).
     pub x: Expr,
-    /// The number of threads' rows above it in the block (i32).
+    /// The thread's number among those below each other (i32).
     pub row: Expr,
-    /// The number of the first column of the thread, which may be beyond the last one, and whether there is such
-    /// a column.
+    /// The number of the thread's first column, which may be beyond the last one, and whether that column exists.
     pub number: Expr,
     pub exists: Expr,
-    /// That column's index along the last axis, and its indices along the other axes but that of elements.
+    /// That column's index along the last axis, and its indices along the other axes except that of its elements.
     pub first: Expr,
     around: Vec<Expr>,
-    /// The columns of the thread. Absent threads compute the last columns, and store nothing.
+    /// The indices of the thread's columns. Threads whose columns do not exist compute the last columns, and store
+    /// nothing.
     pub columns: Vec<NodeId>,
     pub places: Vec<ThreadRow>,
     /// The number of the thread's first row, which may be beyond the last row.
     start: Expr,
-    /// The values that are known: of the first column, the rows, the columns, and what is kept of elements.
+    /// The nodes whose values are known: indices, values of the columns, and what is kept of elements.
     pub vars: Vec<(NodeId, Expr)>,
-    /// The values that are known of each single column, where the variable of columns has that column's number.
+    /// For each of the thread's columns, the nodes whose values are known if the variable of the column's index
+    /// stands for that column.
     pub of_column: Vec<Vec<(NodeId, Expr)>>,
-    /// The elements in registers, and the arrays all of whose elements are.
+    /// The elements in registers, and the arrays of which all of the thread's elements are in registers.
     loaded: Loaded,
     arrays: HashSet<(NodeId, Vec<NodeId>)>,
 }
 
 impl<'a> Strip<'a> {
-    /// Computes what a thread knows about itself.
+    /// Computes a thread's position in the strip, and its rows and columns in the matrix.
     pub fn begin(
         l: &mut Lower,
         kept: &'a ResidentSegments,
@@ -75,7 +77,8 @@ impl<'a> Strip<'a> {
         let inside = bind(l, "j", number.clone().min(n.minus(Expr::int(p.v))), out);
         l.k.kernel.in_space.extend([number.clone(), inside.clone()]);
         let (around, inside) = split(l, inside, out);
-        // if there are no other axes, an access beyond the last column is predicated, and needs no clamped index
+        // in a matrix, an access beyond the last column is predicated and needs no clamped index; with more axes,
+        // the number is split into several indices, so it must be in bounds
         let first = if around.is_empty() { number.clone() } else { inside.clone() };
         let own = Expr::int(p.tree_columns.into());
         let k = match p.tiles {
@@ -100,7 +103,7 @@ impl<'a> Strip<'a> {
         let mut vars = of_others.clone();
         vars.extend([(column, inside.clone()), (start, k.clone())]);
         let last = bind(l, "last", length.clone().minus(Expr::int(1)), out);
-        // one register says for all rows whether they are present
+        // a row exists if its constant offset is below `left`, so one register serves all rows
         let left = length.minus(k.clone()).min(Expr::int(TILE));
         let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
         let mut places = Vec::new();
@@ -142,7 +145,8 @@ impl<'a> Strip<'a> {
         }
     }
 
-    /// Returns the indices of the column with this index along the last axis.
+    /// Returns the indices, along all axes except that of its elements, of the column whose index along the last axis
+    /// is `last`.
     pub fn index(&self, last: Expr) -> Vec<Expr> {
         self.around.iter().cloned().chain([last]).collect()
     }
@@ -152,7 +156,7 @@ impl<'a> Strip<'a> {
         Expr::binary(BinaryOp::And, self.exists.clone(), place.is_present.clone())
     }
 
-    /// Loads the elements that a stage reads and that are not in registers yet.
+    /// Loads the elements that a stage reads, unless they are in registers already.
     pub fn load(&mut self, l: &mut Lower, stage: usize, out: &mut Vec<Stmt>) -> Result<()> {
         let roots = resident_segments::roots(l.launch, self.kept, stage);
         let Op::Var(element, _) = *l.launch.g.op(self.kept.element) else { return Ok(()) };
@@ -163,7 +167,7 @@ impl<'a> Strip<'a> {
             if is_value || !self.arrays.insert((x, outer.clone())) {
                 continue;
             }
-            // all columns share the values at the row's number, so they are computed once for a row
+            // an array that does not depend on the row is loaded once for all rows
             let moves = outer.iter().any(|n| l.launch.g.node(*n).free.contains(&element));
             let number = if moves { self.places.len() } else { 1 };
             let loaded = std::mem::take(&mut self.loaded);
@@ -189,7 +193,7 @@ impl<'a> Strip<'a> {
         self.load_values_of_rows(l, &roots, out)
     }
 
-    /// Loads the neighbours of one row of an array.
+    /// Loads the thread's elements of one row of an array.
     fn load_row(
         &self,
         l: &mut Lower,
@@ -199,7 +203,7 @@ impl<'a> Strip<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Reg>> {
         let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
-        // what an address reads is read at rows that exist
+        // if the address depends on elements of arrays, these are read at a row that exists
         let g = &l.launch.g;
         let reads = g.reachable(outer.iter().copied()).into_iter().any(|n| matches!(g.op(n), Op::Elem(..)));
         let outer = self.at(l, outer, if reads { place.element } else { place.address });
@@ -215,7 +219,8 @@ impl<'a> Strip<'a> {
         Ok(regs)
     }
 
-    /// Loads the values of a row that all columns share, so that later code does not wait for them.
+    /// Loads the elements that depend on the row alone, such as those of a vector, so that their latency overlaps
+    /// with that of other loads.
     fn load_values_of_rows(&mut self, l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Result<()> {
         let (Op::Var(element, _), Op::Var(segment, _)) =
             (l.launch.g.op(self.kept.element).clone(), l.launch.g.op(self.kept.segment).clone())
@@ -238,25 +243,25 @@ impl<'a> Strip<'a> {
         Ok(())
     }
 
-    /// Returns these nodes for the row with this number.
+    /// Returns these nodes with `row` in place of the variable of the row's number.
     pub fn at(&self, l: &mut Lower, nodes: &[NodeId], row: NodeId) -> Vec<NodeId> {
         nodes.iter().map(|n| l.launch.replace(*n, self.kept.element, row)).collect()
     }
 
-    /// Returns the nodes that a stage computes of an element, those that it needs itself first, and for each of them
-    /// whether it is kept.
+    /// Returns the nodes that a stage computes of an element, and for each whether later stages keep it. The nodes
+    /// that the stage itself needs come first.
     pub fn nodes(&self, l: &mut Lower, stage: usize) -> (Vec<NodeId>, Vec<bool>) {
         let known = self.of_column[0].iter().map(|v| v.0).collect();
         resident_segments::nodes(l, self.kept, stage, &known)
     }
 
-    /// Returns the rows in groups that are computed together.
+    /// Cuts the rows into groups that are computed together.
     fn together(&self, l: &Lower, nodes: &[NodeId]) -> std::slice::Chunks<'_, ThreadRow> {
         self.places.chunks((together(l, nodes) / self.columns.len()).max(1))
     }
 
-    /// Computes nodes of each of this thread's elements, row by row for all columns. They are given as nodes of the
-    /// element at the variables. Returns the nodes of each element, whose values are known from then on.
+    /// Computes `nodes`, which are functions of the variables of row and column, for each of this thread's elements,
+    /// row by row. Returns for each element the nodes with its row and column, and their values.
     pub fn compute(
         &self,
         l: &mut Lower,
@@ -270,7 +275,7 @@ impl<'a> Strip<'a> {
         Ok(all)
     }
 
-    /// Does the same for some of the rows.
+    /// Does what [`Self::compute`] does, for some of the rows.
     fn compute_at(
         &self,
         l: &mut Lower,
@@ -295,7 +300,7 @@ impl<'a> Strip<'a> {
         Ok(known.chunks(nodes.len()).map(<[_]>::to_vec).collect())
     }
 
-    /// Keeps nodes of all elements for later stages.
+    /// Makes the values that `kept` marks known to later stages.
     pub fn keep(&mut self, computed: Vec<Vec<(NodeId, Expr)>>, kept: &[bool]) {
         for of_element in computed {
             let known = of_element.into_iter().zip(kept);
@@ -303,7 +308,7 @@ impl<'a> Strip<'a> {
         }
     }
 
-    /// Computes and stores elements of the strip, in the last stage.
+    /// Computes and stores the elements of the last stage's arrays.
     pub fn store(&self, l: &mut Lower, stage: usize, arrays: &[RowArray], out: &mut Vec<Stmt>) -> Result<()> {
         let nodes = resident_segments::roots(l.launch, self.kept, stage);
         let mut starts = Vec::new();
@@ -314,7 +319,7 @@ impl<'a> Strip<'a> {
             let step = l.launch.stride(mem, self.kept.along.axis(outer.len()) as u8);
             starts.push((bind(l, "place", start, out), step));
         }
-        // a value that is stored needs its register no longer, so rows are computed a few at a time
+        // a value's register is free once it is stored, so a few rows are computed and stored at a time
         for places in self.together(l, &nodes) {
             let computed = self.compute_at(l, &nodes, places, out)?;
             for (place, of_row) in places.iter().zip(computed.chunks(self.columns.len())) {
@@ -334,7 +339,7 @@ impl<'a> Strip<'a> {
         Ok(())
     }
 
-    /// Returns whether this thread stores the values of its columns.
+    /// Returns the condition that this thread stores the values that follow from its columns' reductions.
     pub fn leads(&self) -> Expr {
         let mut is_first = is_zero(&self.row);
         if self.p.blocks > 1 {
@@ -344,8 +349,8 @@ impl<'a> Strip<'a> {
     }
 }
 
-/// Returns the indices of the column with this number along all axes but that of elements: those before the last, and
-/// the last one.
+/// Splits the number of a column into its indices along all axes except that of its elements: returns those before
+/// the last axis, and that along the last.
 pub(super) fn split(l: &mut Lower, number: Expr, out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
     let extents = l.launch.domain().to_vec();
     let (mut rest, mut index) = (number, Vec::new());

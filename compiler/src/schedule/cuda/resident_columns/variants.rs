@@ -1,4 +1,5 @@
-//! The variants of a launch with resident columns, by the length of the columns.
+//! The variants of a launch with resident columns. Each is for columns up to some length, which its registers can
+//! hold; the launch policy takes the first variant that fits.
 
 use super::mapping::ResidentColumnsParams;
 use crate::kernel::CLUSTER_CAPABILITY;
@@ -13,10 +14,10 @@ use crate::schedule::groups::FusedGroup;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The numbers of threads side by side, of tree columns of each, of rows of a tile, of threads that share a tile, of
-/// tiles of a block, and of blocks of a cluster. Of several levels for columns of one length, the first is taken for
-/// which a multiprocessor has registers. The more bytes of a row the threads side by side read, the faster memory is:
-/// 64 bytes reach 0.84 of the speed of a copy where 32 reach 0.72.
+/// For each level: the threads side by side, the tree columns of a thread, the elements of a tree column, the threads
+/// that share a tile, the tiles of a block, and the blocks of a cluster. Of several levels for columns of one length,
+/// the first counts whose registers a multiprocessor has. The more bytes of a row the threads side by side read, the
+/// faster memory is: 64 bytes reach 0.84 of the speed of a copy where 32 reach 0.72.
 const LEVELS: [Level; 21] = [
     (8, 8, 1, 8, 1, 1),
     (8, 4, 1, 16, 1, 1),
@@ -41,8 +42,8 @@ const LEVELS: [Level; 21] = [
     (2, 1, 16, 128, 2, 8),
 ];
 
-/// The levels for rows that are not aligned to 16 bytes, where each element is an access of its own. If columns are
-/// short, a warp has 32 of them side by side.
+/// The levels for matrices whose rows are not aligned to 16 bytes, where each element is an access of its own. If
+/// columns are short, a warp has 32 of them side by side.
 const LEVELS_OF_SINGLE_ACCESSES: [Level; 6] = [
     (32, 4, 1, 16, 1, 1),
     (32, 8, 2, 16, 1, 1),
@@ -54,7 +55,7 @@ const LEVELS_OF_SINGLE_ACCESSES: [Level; 6] = [
 
 type Level = (u32, u32, i64, u32, u32, u32);
 
-/// Returns why columns cannot be kept in registers, if they cannot.
+/// Returns why a mapping cannot keep its columns in registers; `None` if it can.
 fn obstacle(demand: &Demand, p: &ResidentColumnsParams) -> Option<&'static str> {
     demand.obstacle(p.elements(), 1, p.is_in_registers(demand.words, demand.of_moments))
 }
@@ -73,7 +74,7 @@ fn levels(demand: &Demand) -> impl Iterator<Item = ResidentColumnsParams> {
         }
     };
     let single = LEVELS_OF_SINGLE_ACCESSES.into_iter().filter(|_| demand.v > 1);
-    // threads of blocks with two tiles have 128 registers, which are too few to join the blocks of a cluster as well
+    // a thread of a block with two tiles has 128 registers: too few for elements of several words in a cluster
     let fits = |level: &Level| demand.words == 1 || level.4 == 1 || level.5 == 1;
     LEVELS.into_iter().filter(fits).map(of(demand.v)).chain(single.map(of(1)))
 }
@@ -82,7 +83,7 @@ fn columns(l: &LaunchContext) -> Option<Rc<ResidentSegments>> {
     l.facts.resident.clone().filter(|kept| kept.along.has_strips())
 }
 
-/// Returns all variants of a launch that keeps its columns.
+/// Returns all variants of a launch with resident columns.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let demand = Demand::of(l, &*columns(l)?)?;
     let inner = Rc::new(Interior::whole(fused));
@@ -95,7 +96,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             all.push(p);
         }
     }
-    // a cluster takes columns that are longer than every block before it can hold
+    // a cluster takes only columns that no single block of an earlier variant can hold
     let longest_of_block = |at: usize| {
         let of_blocks = all[..at].iter().filter(|p| p.v == all[at].v && p.blocks == 1);
         of_blocks.map(ResidentColumnsParams::longest).max().unwrap_or(0)
@@ -105,7 +106,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let longest = params.longest();
         let guards = Guards {
             longest: Some(longest),
-            // there is a last row, whose values absent rows take
+            // there must be a last row, because rows beyond it are clamped to it
             multiple: NonZeroU32::new(1),
             neighbours: NonZeroU32::new(params.v as u32).filter(|v| v.get() > 1),
             capability: (params.blocks > 1).then_some(CLUSTER_CAPABILITY),
@@ -123,7 +124,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(list)
 }
 
-/// Returns which columns take the launches that this one replaces, and why they are not kept in registers.
+/// Describes, for reports, which columns are too long to be resident, and why.
 pub fn limit(l: &LaunchContext) -> Option<String> {
     let demand = Demand::of(l, &*columns(l)?)?;
     let levels: Vec<_> = levels(&demand).map(|p| (p.longest(), obstacle(&demand, &p))).collect();

@@ -98,7 +98,7 @@ impl<'a> Row<'a> {
         self.load_all(l, &roots, groups, out)
     }
 
-    /// Whether all rows of a loop read the same elements of an array, which then stay in the L1 cache.
+    /// Whether all rows of a loop read the same elements of an array, which then stay in cache.
     fn is_shared(&self, l: &Lower, outer: &[NodeId]) -> bool {
         let Op::Var(row, _) = *l.launch.g.op(self.rows.segment) else { return false };
         self.repeated.is_some() && !outer.iter().any(|n| l.launch.g.node(*n).free.contains(&row))

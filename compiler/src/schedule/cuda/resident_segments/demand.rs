@@ -1,27 +1,28 @@
-//! What an element of resident rows or columns takes of a thread, and which rows or columns fit.
+//! The demand of a launch with resident rows or columns: how many registers and how much code an element takes in a
+//! thread, hence which mappings fit.
 
 use crate::plan::GUESSED_LENGTH;
 use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::facts::{ResidentSegments, Stage};
 
-/// The maximum number of words of a thread that hold elements. The rest of the 255 registers that a thread can have
-/// are accumulators, addresses and values that are being computed.
+/// The maximum number of words of a thread's elements. The rest of the at most 255 registers of a thread are for
+/// accumulators, addresses and intermediate values.
 const MAX_WORDS: i64 = 128;
 
-/// The maximum number of operations of a thread, whose code is written for each element.
+/// The maximum number of operations of a thread. The code is unrolled over its elements, so this bounds its size.
 const MAX_OPERATIONS: i64 = 3300;
 
-/// The words of a tree column, besides its elements, for a reduction with several accumulators: these accumulators,
-/// and those that are joined with one of them.
+/// The accumulators of 4 bytes that a tree column takes in a reduction with moments: its own, and those that it is
+/// being joined with.
 const WORDS_OF_MOMENTS: i64 = 4;
 
-/// What an element takes of a thread.
+/// What an element takes in a thread.
 #[derive(Clone, Copy)]
 pub struct Demand {
     /// The vector width of accesses, where arrays are aligned.
     pub v: i64,
-    /// The words of its values in all arrays.
+    /// The words of registers of an element in all arrays.
     pub words: i64,
     /// The number of arrays.
     pub arrays: usize,
@@ -49,8 +50,8 @@ impl Demand {
         })
     }
 
-    /// Returns why a thread cannot have this many elements of each of `segments` rows or strips of columns, if it
-    /// cannot. `is_in_registers` says whether a multiprocessor has the registers.
+    /// Returns why a thread cannot have `elements` elements of each of `segments` rows or strips of columns; `None`
+    /// if it can. `is_in_registers` says whether the registers of a multiprocessor suffice for a block.
     pub fn obstacle(&self, elements: i64, segments: i64, is_in_registers: bool) -> Option<&'static str> {
         if elements * self.words > MAX_WORDS || !is_in_registers {
             return Some("its elements take more registers than a multiprocessor has");
@@ -60,8 +61,8 @@ impl Demand {
     }
 }
 
-/// Returns which rows or columns take the launches that this one replaces, and why they are not kept. `levels` has
-/// the longest row or column of each variant, and why the variant cannot be used.
+/// Describes, for reports, which rows or columns are too long to be resident, and why. `levels` has the longest row
+/// or column of each mapping, and why the mapping cannot be used, if it cannot.
 pub fn limit(levels: &[(u32, Option<&'static str>)]) -> Option<String> {
     let longest = levels.iter().filter(|level| level.1.is_none()).map(|level| level.0).max()?;
     let next = levels.iter().filter(|level| level.0 > longest).min_by_key(|level| level.0);
@@ -69,7 +70,8 @@ pub fn limit(levels: &[(u32, Option<&'static str>)]) -> Option<String> {
     Some(format!("more than {longest} elements are not kept: {why}"))
 }
 
-/// Returns the words of a tree column that a reduction with several accumulators takes, if there is one.
+/// Returns the words of registers that the moments of a tree column take: the most of all reductions, 0 without
+/// moments.
 fn words_of_moments(l: &LaunchContext, kept: &ResidentSegments) -> i64 {
     let reductions = kept.stages.iter().flat_map(|s| match s {
         Stage::Reduce { reductions, .. } => reductions.as_slice(),

@@ -1,5 +1,5 @@
-//! What resident rows (`resident_rows/`) and resident columns (`resident_columns/`) share: what an element
-//! takes of a thread, and what the stages compute of it.
+//! What resident rows (`resident_rows/`) and resident columns (`resident_columns/`) share: the registers and code
+//! that an element needs (`demand.rs`), and which values a stage computes of an element (`stages.rs`).
 
 mod demand;
 mod stages;

@@ -1,5 +1,5 @@
-//! What the stages of resident rows and columns compute of each element: the nodes that a stage needs, those
-//! that are kept for later stages, and values of several elements at once.
+//! What the stages of resident rows and columns compute of each element: which nodes a stage needs, which of them
+//! stay in registers for later stages, and the code for the values of several elements at once.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::error::{Error, Result};
@@ -14,10 +14,10 @@ use crate::schedule::facts::work;
 use crate::schedule::facts::{ResidentSegments, Stage};
 use rustc_hash::FxHashSet as HashSet;
 
-/// The minimum number of operations of a value that is kept for later stages rather than computed again.
+/// A value is kept for later stages if it takes more operations than this; else they compute it again.
 const KEPT: u32 = 4;
 
-/// Returns the nodes that a stage needs of the element at the variable of elements.
+/// Returns the nodes that a stage needs of an element, as functions of the variable of the element's index.
 pub fn roots(l: &mut LaunchContext, rows: &ResidentSegments, stage: usize) -> Vec<NodeId> {
     let index = rows.index();
     match &rows.stages[stage] {
@@ -29,8 +29,8 @@ pub fn roots(l: &mut LaunchContext, rows: &ResidentSegments, stage: usize) -> Ve
     }
 }
 
-/// Returns the nodes that a stage computes of an element, those that it needs itself first, and for each of them
-/// whether it is kept. `known` are the nodes whose values are known already.
+/// Returns the nodes that a stage computes of an element, and for each whether later stages keep it. The nodes that
+/// the stage itself needs come first. `known` are the nodes whose values are known already.
 pub fn nodes(
     l: &mut Lower,
     rows: &ResidentSegments,
@@ -44,8 +44,8 @@ pub fn nodes(
     (nodes, is_kept)
 }
 
-/// Returns the nodes that a stage computes of an element, that a later stage needs as well, and that cost more than a
-/// register.
+/// Returns the nodes that a stage computes of an element, that a later stage needs as well, and that are worth a
+/// register: computing them again takes more than [`KEPT`] operations.
 fn kept(l: &mut Lower, rows: &ResidentSegments, stage: usize, known: &HashSet<NodeId>) -> Vec<NodeId> {
     let Op::Var(var, _) = *l.launch.g.op(rows.element) else { return Vec::new() };
     let needed = |g: &Graph, roots: &[NodeId]| {
@@ -63,15 +63,16 @@ fn kept(l: &mut Lower, rows: &ResidentSegments, stage: usize, known: &HashSet<No
         asked.extend(g.op(*n).operands());
     }
     let cost = |n: NodeId| needed(g, &[n]).into_iter().map(|n| work::of_node(g.op(n))).sum::<u32>();
-    // a later stage that leaves an error record computes again what leaves it
+    // a value that may leave an error record is computed again in the later stage that has to leave it
     let leaves_later = rows.recording.is_some_and(|recording| stage < recording);
     let is_left = |n: NodeId| needed(g, &[n]).into_iter().any(|n| g.op(n).may_record(g));
     let fits = |n: &NodeId| cost(*n) > KEPT && !(leaves_later && is_left(*n));
     all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && fits(n)).collect()
 }
 
-/// Returns how many elements share a branch into the slow path. Between two branches the operations of all elements
-/// overlap: the fewer warps a multiprocessor has, the more elements that takes.
+/// Returns how many elements share one branch into the slow path. The operations of these elements overlap, which
+/// hides latency where few warps are resident; values of 8 bytes take twice the registers, so fewer elements share a
+/// branch.
 pub fn together(l: &Lower, nodes: &[NodeId]) -> usize {
     let is_long = |n: &NodeId| l.launch.g.ty(*n).elem.size() == 8;
     if nodes.iter().any(is_long) { 4 } else { 8 }
@@ -79,7 +80,7 @@ pub fn together(l: &Lower, nodes: &[NodeId]) -> usize {
 
 /// An element that is computed.
 pub struct Element {
-    /// Its values.
+    /// The nodes to compute.
     pub roots: Vec<NodeId>,
     /// Whether the element exists.
     pub is_present: Expr,
@@ -88,8 +89,8 @@ pub struct Element {
 }
 
 /// Computes the values of several elements on the fast path, with divisions that have no branches. If the slow path
-/// is needed, a branch computes them again, and also leaves the error records, if there may be some. The values of
-/// absent elements are not used. If the first one is absent, all of them are.
+/// is needed, a branch computes all of them again and leaves the error records, if there may be any. The values of
+/// absent elements are not used. If the first element is absent, all of them must be.
 pub fn values_of(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
