@@ -2,11 +2,19 @@
 //! then scan: D. Merrill, A. Grimshaw, "Parallel scan for stream architectures", 2009). The elements are read twice
 //! and stored once.
 //!
-//! A block has a tile. A lane has a chunk in each of its warp's rows. The warp scans the totals of a row's chunks,
-//! and the first warp those of the tile's rows, by a butterfly (`halve`): it has a step for each power of two
-//! as the distance of lanes, in which a lane gets the other half's total from the lane at that distance, and the
-//! higher half joins it before its partial results. What stands before each tile is computed by one block, in rounds
-//! in which each warp has a group.
+//! ```text
+//! chunk: 4 elements of a lane    row: 32 chunks of a warp    tile: 64 rows of a block    group: 32 tiles
+//!
+//! ScanPart::Totals   the total of each tile                        a block for each tile
+//! ScanPart::Before   the prefix of each tile, from all totals      one block, in rounds: a warp for each group
+//! ScanPart::Tiles    the scan of each tile, after its prefix       a block for each tile
+//! ```
+//!
+//! The *prefix* of a tile (or row, or chunk) is the join of the initial value and all elements before it, the
+//! exclusive scan. *Partial results* are the inclusive scan: what a scan gives at each element.
+//!
+//! Within a tile, warps scan the totals of a row's chunks, and then one warp scans the totals of the rows, by a
+//! butterfly over lanes ([`Code::halve`]).
 
 mod before;
 mod behind;
@@ -35,11 +43,11 @@ use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{FusedGroup, Item, domain};
 use std::rc::Rc;
 
-/// Threads of a block that has a tile, and of the block that joins tiles.
+/// The threads of a block that has a tile, and of the block that computes prefixes.
 const THREADS: u32 = 512;
 const THREADS_OF_GROUPS: u32 = 1024;
 const ROWS: i64 = SCAN_TILE / SCAN_ROW;
-/// The rows of a warp of such a block.
+/// The number of rows of a warp in a block that has a tile.
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
 
 /// The maximum number of stored arrays for which a launch that stores elements at other places asks for two resident
@@ -53,7 +61,7 @@ type Value = Vec<Expr>;
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let scan = Scan::of(&l.g, &fused.items)?;
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
-    // counters of few elements have 32 bits
+    // a scan that counts elements computes in 32 bits if there are fewer than 2^31 of them
     let counts = scan.counts(&l.g);
     let groups = |strided: bool, list: &[(&str, Guards)]| {
         let v = if strided { 1 } else { SCAN_CHUNK };
@@ -68,13 +76,14 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         both.map(of_list).collect::<Vec<_>>()
     };
     let contiguous = Guards::contiguous();
-    // totals are stored for each tile, so only an array that is read at each element says how many elements there are
+    // the outputs of `Totals` have one element for each tile, so guards on strides and aliases make sense only if an
+    // array is read at each element
     let has_length = scan.part != ScanPart::Totals || l.facts.accesses.pointwise().next().is_some();
     let skipped = if has_length { 0 } else { 2 };
     let usual =
         [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
-    // a launch that stores at other places has no output that is an input; 64-bit indices take more registers than
-    // its unrolled code leaves, so the code for any strides serves them
+    // in a launch that stores at other places no output is an input; its unrolled code has too few registers for
+    // 64-bit indices, so the variant for any strides serves these
     let is_left_out = |suffix: &str| match suffix {
         "_in_place" => scan.goes_elsewhere(),
         "_wide" => scan.goes_elsewhere() && l.wanted.is_general(),
@@ -94,15 +103,15 @@ fn threads(part: ScanPart) -> u32 {
     if part == ScanPart::Before { THREADS_OF_GROUPS } else { THREADS }
 }
 
-/// Blocks that store elements at other places also wait for what they read there, so that two of them should share a
-/// multiprocessor. Without this bound the assembler takes 79 registers for a digit of keys, and only one block fits.
-/// The values of more arrays would not fit into the registers that the bound leaves.
+/// Returns the minimum number of resident blocks per multiprocessor; 0 sets no bound. Blocks that store elements at
+/// other places have further loads to wait for, so two should be resident. Without the bound the assembler takes 79
+/// registers for a digit of keys, and only one block fits. With more arrays, the bound would leave too few registers.
 fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
     let is_bound = scan.goes_elsewhere() && fused.items.len() <= MAX_BOUND && !layout.strided;
     if is_bound { 2 } else { 0 }
 }
 
-/// Writes the code of a thread, and returns it with the grid.
+/// Returns the kernel body of a part of a scan, and its grid.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -121,7 +130,7 @@ pub fn main(
     Ok((out, Grid::Segments(1)))
 }
 
-/// What the functions that write the code of a part share.
+/// What the functions that write the kernel of a part share.
 struct Code<'a> {
     scan: &'a Scan,
     operator: Operator,
@@ -145,7 +154,7 @@ impl<'a> Code<'a> {
         Code { operator: Operator::of(l, scan), scan, items, fused, layout, lane, warp }
     }
 
-    /// Writes the partial results of a chunk's elements.
+    /// Returns the partial results of a chunk's four elements, within the chunk.
     fn chunk(&self, l: &mut Lower, x: &[Value], out: &mut Vec<Stmt>) -> Result<[Value; 4]> {
         let (low, all) = self.total_of_chunk(l, x, out)?;
         let third = self.operator.join(l, &low, &x[2], out)?;
@@ -160,7 +169,8 @@ impl<'a> Code<'a> {
         Ok((low, all))
     }
 
-    /// Returns the thread's elements of a tile (i64), where the tile begins, and whether all its elements exist.
+    /// Returns the thread's elements of a tile, the index of the tile's first element (i64), and whether all elements
+    /// of the tile exist.
     fn elements_of_tile(
         &self,
         l: &mut Lower,
@@ -178,14 +188,14 @@ impl<'a> Code<'a> {
         (Elements::new(l, base, rows, SCAN_CHUNK), begin, is_full)
     }
 
-    /// Writes the code of a tile.
+    /// Writes the kernel body of `Totals` and of `Tiles`, in which a block has a tile.
     fn tile(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let n = self.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
         let partition = self.partition(l);
         let block = to_i64(Expr::Place(Gpu::Block));
         let tile = match &partition {
-            // the launch of the totals read the last tiles last, so the caches may still have their elements
+            // tiles in reverse order: the launch of the totals read the last tiles last, so they may still be cached
             Some(_) => {
                 let tiles = self.scan.tiles(&mut l.launch.g);
                 l.launch.host(tiles).minus(block).minus(Expr::int(1))
@@ -198,7 +208,7 @@ impl<'a> Code<'a> {
             return self.compact(l, (&partition, &elements), (&tile, &begin), (&is_full, &n), out);
         }
         let x = self.load(l, &elements, (&is_full, &n), out)?;
-        // for each row: the partial results of the lane's chunk, and those of the chunks up to it
+        // for each row: the partial results within the lane's chunk, and the join of the chunks up to that one
         let is_scan = self.scan.part == ScanPart::Tiles;
         let (mut own, mut chunks) = (Vec::new(), Vec::new());
         let rows = self.share(l, "rows", ROWS);
@@ -237,7 +247,7 @@ impl<'a> Code<'a> {
         ROWS * i64::from(WARP) / i64::from(self.layout.threads)
     }
 
-    /// Returns the number of one of the warp's rows in the tile.
+    /// Returns the number in the tile of the warp's row with the number `row`.
     fn row(&self, row: i64) -> Expr {
         self.warp.clone().times(int32(self.of_warp() as i32)).plus(int32(row as i32))
     }
@@ -246,17 +256,17 @@ impl<'a> Code<'a> {
         self.types().map(|ty| l.k.share(name, ty, len as u32)).collect()
     }
 
-    /// Returns the types in which components are computed.
+    /// Returns the types in which the components of a value are computed: of 32 bits for counts of few elements.
     fn types(&self) -> impl Iterator<Item = Ty> {
         self.scan.types.iter().map(|ty| self.scan.computed(*ty))
     }
 
-    /// Returns the values of components as those of their own types.
+    /// Converts values from the types in which they are computed to the components' own types.
     fn widened(&self, values: &[Expr]) -> Value {
         values.iter().map(|e| if self.scan.in_32_bits { to_i64(e.clone()) } else { e.clone() }).collect()
     }
 
-    /// Loads the elements of a thread. Places past the last element get that one again.
+    /// Loads the elements of a thread. In place of elements past the end, the last one is loaded.
     fn load(
         &self,
         l: &mut Lower,
@@ -267,7 +277,8 @@ impl<'a> Code<'a> {
         self.load_after(l, elements, (is_full, n), &|_, _| {}, out)
     }
 
-    /// The same; of a full tile `first` may have loaded what it reads.
+    /// Does what [`Self::load`] does. In a full tile, `first` runs before the loads and may note elements that need
+    /// no load.
     fn load_after(
         &self,
         l: &mut Lower,
@@ -285,8 +296,14 @@ impl<'a> Code<'a> {
         tile.values(l, ("own", &types), &load, |l, i| self.scan.elements(&mut l.launch.g, i), out)
     }
 
-    /// Scans the lanes of a warp by a butterfly. `total` is that of each lane's values, and `inside` are its partial
-    /// results, with each of which the totals of the lanes before are joined. Returns the total of all lanes.
+    /// Scans over the lanes of a warp by a butterfly. `total` is the total of a lane's values. The totals of all
+    /// lower lanes are joined before each of the values `inside`. Returns the total of all lanes.
+    ///
+    /// ```text
+    /// for d in 1, 2, 4, 8, 16:   other = total of lane ^ d
+    ///     upper lane of a pair:  inside = other . inside,   total = other . total
+    ///     lower lane of a pair:                             total = total . other
+    /// ```
     fn halve(
         &self,
         l: &mut Lower,
@@ -314,7 +331,8 @@ impl<'a> Code<'a> {
         Ok(total)
     }
 
-    /// Stores the elements of a thread.
+    /// Stores the thread's partial results, or what is computed from them. `before` has the prefixes of its chunks,
+    /// and `own` the partial results within each.
     fn store(
         &self,
         l: &mut Lower,
@@ -365,7 +383,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Returns the values of the lane before this one.
+/// Returns the values of the lane below this one.
 fn shifted(l: &mut Lower, values: &[Expr], out: &mut Vec<Stmt>) -> Value {
     values.iter().map(|e| bind(l, "lower", Expr::ShuffleUp(Box::new(e.clone()), 1), out)).collect()
 }
@@ -383,7 +401,7 @@ fn store_all(to: &[Mem], at: &Expr, values: &[Expr]) -> Vec<Stmt> {
     to.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e.clone())).collect()
 }
 
-/// Binds the values of one item for neighbours, as they are stored.
+/// Binds an item's values of neighbouring elements to registers, in the form in which they are stored.
 fn bound(l: &mut Lower, ty: Ty, values: impl Iterator<Item = Expr>, out: &mut Vec<Stmt>) -> Vec<Expr> {
     let values: Vec<Expr> = values.map(|v| canonical(v, ty, &mut l.k.kernel, out)).collect();
     values.into_iter().map(|e| bind(l, "y", e, out)).collect()

@@ -13,8 +13,8 @@ const MAX_WORDS: i64 = 128;
 /// The maximum number of operations of a thread. The code is unrolled over its elements, so this bounds its size.
 const MAX_OPERATIONS: i64 = 3300;
 
-/// The accumulators of 4 bytes that a tree column takes in a reduction with moments: its own, and those that it is
-/// being joined with.
+/// The words of registers that a tree column takes besides its elements in a reduction with moments, if accumulators
+/// have 4 bytes: for its own accumulators, and for those that are being joined with them.
 const WORDS_OF_MOMENTS: i64 = 4;
 
 /// What an element takes in a thread.

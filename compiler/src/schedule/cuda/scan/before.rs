@@ -1,4 +1,11 @@
-//! What stands before each tile of a scan, computed by one block in rounds in which each warp has a group of tiles.
+//! The prefixes of all tiles of a scan (`ScanPart::Before`), which one block computes from the tiles' totals. In a
+//! round each warp has a group of 32 tiles, a tile for each lane:
+//!
+//! ```text
+//! each warp:    scans the totals of its tiles by a butterfly
+//! first warp:   joins the 32 groups' totals one after the other, which gives the prefix of each group
+//! each lane:    prefix of its tile = prefix of the group . scan of the tiles before it in the group
+//! ```
 
 use super::{Code, THREADS_OF_GROUPS, Value, chosen, load_all, shifted, store_all};
 use crate::core::{SCAN_GROUP, SCAN_TILE};
@@ -8,19 +15,18 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 
-/// The number of groups whose totals are loaded before they are joined one after the other.
+/// The number of groups whose totals are loaded together, before they are joined one after the other.
 const IN_FLIGHT: i64 = 8;
 
 impl Code<'_> {
-    /// Writes the code of the block that computes what stands before each tile. In a round a warp has a group, and
-    /// each of its lanes has one tile of it.
+    /// Writes the kernel body.
     pub(super) fn before_tiles(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let (groups, tiles) = (i64::from(THREADS_OF_GROUPS / WARP), SCAN_GROUP / SCAN_TILE);
         let count = l.launch.count();
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let init = self.scan.before(&mut l.launch.g, index);
         let init = l.region(&[], &init, &Expr::int(0), out)?;
-        // the value before the groups of the round
+        // the prefix of the round's first group
         let before: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("groups", *ty)).collect();
         out.extend(before.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
         let shared = self.share(l, "totals", groups);
@@ -34,14 +40,14 @@ impl Code<'_> {
             let i = bind(l, "last", i.min(count.clone().minus(Expr::int(1))), out);
             l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, out))
         };
-        // the totals of the next round are loaded while this one's are joined
+        // the totals of the next round are loaded while those of this round are joined
         let next: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("next", *ty)).collect();
         let types = next.iter().zip(&self.scan.types);
         out.extend(types.map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
         let mut begin = Vec::new();
         let total = load(l, to_i64(thread()), &mut begin)?;
         begin.extend(next.iter().zip(total).map(|(r, e)| Stmt::Assign(*r, e)));
-        // if there are no elements, there is no tile
+        // without elements there is no tile to load
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, Expr::int(0), count.clone()), begin, vec![]));
         let total: Value = next.iter().map(|r| bind(l, "total", Expr::Reg(*r), &mut body)).collect();
         let later = load(l, i.clone().plus(Expr::int(groups * tiles)), &mut body)?;
@@ -68,9 +74,10 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the code of the first warp, which joins the groups' totals of a round one after the other, and so
-    /// computes what stands before each of them. Each lane keeps that of one group until all are joined. The other
-    /// warps wait: if each did the same, the instructions of all of them would take longer.
+    /// Returns the code of the first warp, which joins a round's groups in order. `before` is the prefix of the first
+    /// group, and becomes that of the next round's; lane `g` keeps the prefix of group `g` and stores it to
+    /// `befores`. All lanes compute the same chain. The other warps wait: computing the chain in each of them would
+    /// take longer.
     fn chain(&self, l: &mut Lower, before: &[Reg], (totals, befores): (&[Mem], &[Mem])) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         let own: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("own", *ty)).collect();

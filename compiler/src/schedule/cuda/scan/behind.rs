@@ -1,4 +1,5 @@
-//! Elements that are computed from the partial result of a scan at their own index, and stored there.
+//! Elements that are computed from a scan's partial result at their own index, and stored at that index: a map of a
+//! scan, in the scan's last launch.
 
 use super::{Code, bound};
 use crate::core::{NodeId, SCAN_CHUNK};
@@ -9,8 +10,8 @@ use crate::schedule::cuda::elements::Elements;
 use crate::schedule::element::lower::Lower;
 
 impl Code<'_> {
-    /// Stores the elements of a full tile, which depend on its partial results. All values of a chunk are computed
-    /// before it is stored, because an output may be an input.
+    /// Computes and stores the elements of a full tile. `vars` are the nodes of each partial result, and `known` has
+    /// their values. All values are computed before the first store, because an output may be an input.
     pub(super) fn store_in_order(
         &self,
         l: &mut Lower,
@@ -27,13 +28,14 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the nodes of an element's values; if the element goes to another place, that place comes first.
+    /// Returns the nodes of the items' values at an index. If elements are stored at other places, the node of that
+    /// place comes first.
     pub(super) fn roots(&self, l: &mut Lower, index: NodeId, results: &[NodeId]) -> Vec<NodeId> {
         let mut all = self.scan.of_element(&mut l.launch.g, &self.fused.items, index, results);
         all.split_off(usize::from(!self.scan.goes_elsewhere()))
     }
 
-    /// Stores the values of neighbours from an index on, those of each neighbour in the order of the items.
+    /// Stores the values of neighbouring elements, from an index on. `values` has them by element and item.
     pub(super) fn store_neighbours(
         &self,
         l: &mut Lower,

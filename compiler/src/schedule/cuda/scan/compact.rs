@@ -1,12 +1,17 @@
-//! The elements of a stable partition, tile by tile: the counted elements of a tile go to neighbouring places, in
-//! their order, and so do the others ([`Partition`]).
+//! Stable partition, tile by tile ([`Partition`]): a truth value says of each element whether it is *counted*, that
+//! is, belongs to the first class. The counted elements of a tile go to neighbouring places, in their order, and so
+//! do the others. So elements are ordered in shared memory first, and then stored with coalesced accesses (M.
+//! Billeter, O. Olsson, U. Assarsson, "Efficient stream compaction on wide SIMD many-core architectures", 2009):
 //!
-//! A lane has four neighbours in each of its warp's four rows, and keeps the counts of the four rows in the four
-//! bytes of one number, which a warp scans at once. So each element knows its place in the tile, where the counted
-//! ones come first. The elements are first stored there in shared memory, array by array, and then at their
-//! destinations: neighbouring threads store neighbours, except where the counted ones end (M. Billeter, O. Olsson, U.
-//! Assarsson, "Efficient stream compaction on wide SIMD many-core architectures", 2009). Places past the last element
-//! are treated as elements that are not counted: they come after all others of the tile, and are not stored.
+//! ```text
+//! tile            a B c D E f G h           capitals are counted
+//! shared memory   B D E G | a c f h         each element at its place in the tile
+//! memory          .. B D E G ..   .. a c f h ..      place + distance; one distance for each class
+//! ```
+//!
+//! A lane has four neighbours in each of its warp's four rows. It packs its counts of the four rows into the four
+//! bytes of one word, so that one scan over the warp serves four rows. Elements past the last one count as not
+//! counted: their places are behind all others of the tile, and nothing stores them.
 
 use super::{Code, OF_WARP, THREADS, Value};
 use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
@@ -21,46 +26,47 @@ use crate::schedule::facts::partition::Partition;
 use crate::schedule::groups::items::Item;
 
 const WARPS: i64 = (THREADS / WARP) as i64;
-/// The elements of a thread.
+/// The number of elements of a thread.
 const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
-/// Shared memory has a gap after each `SKIP` elements, so that chunks of neighbouring lanes lie in different banks.
+/// Shared memory has a gap after each `SKIP` elements (padding), so that accesses of neighbouring lanes, whose chunks
+/// are four elements apart, have fewer bank conflicts.
 const SKIP: u32 = 32;
-/// The places of a tile in shared memory.
+/// The number of places that a tile takes in shared memory, gaps included.
 const SLOTS: i64 = SCAN_TILE + SCAN_TILE / SKIP as i64;
-/// The bits of a row's count, which is at most [`SCAN_ROW`].
+/// The number of bits for the count of a row, which is at most [`SCAN_ROW`].
 const BITS: u32 = 8;
 
 /// What is known of a thread's elements, and of its tile.
 struct Own<'a> {
     elements: &'a Elements,
     is_full: &'a Expr,
-    /// The number of elements in the tile, and the number of all elements.
+    /// The number of elements that the tile has, and the number of all elements.
     in_tile: &'a Expr,
     n: &'a Expr,
-    /// For each element: whether it is counted, how many counted ones there are up to it in all tiles, and its place
-    /// in the tile.
+    /// For each element of the thread: whether it is counted, the number of counted elements up to and including it
+    /// in all tiles, and its place in the tile.
     counted: Vec<Expr>,
     up_to: Vec<Expr>,
     places: Vec<Expr>,
-    /// The number of counted elements of the tile, and the distances from places in the tile to the destinations of
-    /// counted elements and of others.
+    /// The number of counted elements of the tile, and the distances from places in the tile to destinations: that of
+    /// counted elements, and that of the others.
     count: Expr,
     distances: [Expr; 2],
 }
 
 impl Code<'_> {
-    /// Returns how elements are partitioned, if this code serves them: they go to other places, are counted in 32
-    /// bits, and a tile of each of their types fits into shared memory. If a tile were stored in several pieces, the
-    /// barriers of each piece would make that slower than storing directly (`bench/NOTES.md`).
+    /// Returns the partition, if this code serves it: elements go to other places, counts have 32 bits, and a tile of
+    /// each type that is stored fits into shared memory. Storing a tile in several pieces would need barriers for
+    /// each piece, and would be slower than storing directly (`bench/NOTES.md`).
     pub(super) fn partition(&self, l: &mut Lower) -> Option<Partition> {
         let is_such = self.scan.goes_elsewhere() && self.scan.in_32_bits && !self.layout.strided;
         let bytes: i64 = self.stored_types(l).iter().map(|ty| ty.size() as i64 * SLOTS).sum();
-        // the counts of the warps lie beside them in shared memory
+        // the counts of the warps take shared memory, too
         let fits = bytes <= i64::from(STATIC_SHARED) - 8 * WARPS;
         (is_such && fits).then(|| self.scan.partition(&mut l.launch.g))?
     }
 
-    /// Returns the types of the arrays, each once.
+    /// Returns the types of the stored arrays, each once: arrays of one type use the same shared memory in turn.
     fn stored_types(&self, l: &Lower) -> Vec<Ty> {
         let mut types: Vec<Ty> = Vec::new();
         for ty in self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem) {
@@ -71,7 +77,7 @@ impl Code<'_> {
         types
     }
 
-    /// Writes the code of a tile, given the thread's elements.
+    /// Writes the code of a tile: counts, places, and the stores of all arrays.
     pub(super) fn compact(
         &self,
         l: &mut Lower,
@@ -88,7 +94,7 @@ impl Code<'_> {
         let numbers: Vec<Expr> =
             (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
         let bits = self.load(l, elements, (is_full, n), out)?.concat();
-        // places past the last element are not counted
+        // elements past the last one are not counted
         let outside = bits.iter().zip(&numbers).filter_map(|(bit, number)| {
             let Expr::Reg(r) = bit else { return None };
             let is_inside = Expr::binary(BinaryOp::Lt, number.clone(), in_tile.clone());
@@ -108,15 +114,16 @@ impl Code<'_> {
             up_to.push(outer.clone().plus(before.clone()).plus(bit.clone()));
             counted.push(is_counted);
         }
-        // the number of other elements of earlier tiles is that of all their elements less the counted ones
+        // others of earlier tiles = all elements of earlier tiles - counted ones of earlier tiles; the tile's own
+        // others have places from `count` on
         let to_others = others.plus(begin.clone()).minus(to_i64(outer.clone())).minus(to_i64(count.clone()));
         let distances = [bind(l, "outer", to_i64(outer), out), bind(l, "others", to_others, out)];
         let own = Own { elements, is_full, in_tile: &in_tile, n, counted, up_to, places, count, distances };
         self.store_compacted(l, partition, &own, out)
     }
 
-    /// Returns for each of a thread's elements how many counted ones are before it in the tile, and how many the tile
-    /// has.
+    /// Returns, for each of the thread's elements, the number of counted elements before it in the tile, and the
+    /// number of counted elements of the tile.
     fn count(&self, l: &mut Lower, bits: &[Expr], out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
         let word = |e: Expr| Expr::Cast(Ty::U32, Box::new(e));
         let shifted = |op, e: Expr, row: i64| Expr::binary(op, e, Expr::Lit(Lit::u32(row as u32 * BITS)));
@@ -136,7 +143,7 @@ impl Code<'_> {
             let mask = Expr::Lit(Lit::u32((1 << BITS) - 1));
             Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::And, low, mask)))
         };
-        // for each warp: its rows' counts, and their sum
+        // for each warp: the packed counts of its rows, and their sum
         let rows = l.k.share("rows", Ty::U32, WARPS as u32);
         let sums = l.k.share("sums", Ty::I32, WARPS as u32);
         let sum = (1..OF_WARP).fold(row(&up_to, 0), |sum, r| sum.plus(row(&up_to, r)));
@@ -163,7 +170,7 @@ impl Code<'_> {
         (before, count)
     }
 
-    /// Returns for each lane the sum of the values of the lanes up to it.
+    /// Returns the inclusive prefix sum over the lanes of a warp.
     fn scan_lanes(&self, l: &mut Lower, value: &Expr, out: &mut Vec<Stmt>) -> Expr {
         let (mut sum, mut distance) = (value.clone(), 1);
         while distance < WARP {
@@ -175,7 +182,7 @@ impl Code<'_> {
         sum
     }
 
-    /// Stores the elements array by array.
+    /// Stores the elements array by array: to shared memory at their places in the tile, then to memory.
     fn store_compacted(
         &self,
         l: &mut Lower,
@@ -189,7 +196,7 @@ impl Code<'_> {
             let ty = l.launch.g.ty(it.node).elem;
             let (_, stage) = *stages.iter().find(|stage| stage.0 == ty).expect("a stage of each type");
             if i > 0 {
-                // other threads may still be reading what shared memory held before
+                // other threads may still be reading the array before from shared memory
                 out.push(Stmt::Barrier);
             }
             let store = |k: usize, e: Expr| Stmt::Store(stage, skipped(own.places[k].clone()), e);
@@ -200,7 +207,8 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Stores the elements of a tile from shared memory at their destinations.
+    /// Stores the elements of a tile from shared memory to their destinations. Neighbouring threads store neighbours,
+    /// except where the counted elements end.
     fn store_tile(&self, l: &mut Lower, own: &Own, (it, stage): (&Item, Mem), out: &mut Vec<Stmt>) {
         let at = bind(l, "at", skipped(thread()), out);
         let (mem, mut stores) = (l.launch.output(it), Vec::new());
@@ -220,8 +228,8 @@ impl Code<'_> {
         out.append(&mut stores);
     }
 
-    /// Computes an array's values for a thread's elements, and calls `keep` with each. Places past the last element
-    /// get the values of that one.
+    /// Computes an array's values for the thread's elements, and writes the statement that `keep` returns for each.
+    /// Elements past the last one get its value.
     fn compute(
         &self,
         l: &mut Lower,
@@ -277,7 +285,7 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns what stands before a tile.
+    /// Loads the prefix of a tile.
     pub(super) fn outer(&self, l: &mut Lower, tile: &Expr, out: &mut Vec<Stmt>) -> Result<Value> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let roots = self.scan.before(&mut l.launch.g, index);
@@ -287,7 +295,7 @@ impl Code<'_> {
     }
 }
 
-/// Returns where a place of the tile lies in shared memory.
+/// Returns the index in shared memory of a place in the tile.
 fn skipped(place: Expr) -> Expr {
     let gaps = Expr::binary(BinaryOp::Shr, place.clone(), int32(SKIP.trailing_zeros() as i32));
     place.plus(gaps)

@@ -1,18 +1,30 @@
-//! A whole scan in one launch, which reads each element once. Blocks stay resident and take tiles by ticket, so that
-//! a tile's predecessors were taken by blocks that run. Each publishes its tile's total in a word, and awaits those
-//! of the tiles since its own last one (totals for others, as in D. Merrill, M. Garland, "Single-pass parallel prefix
-//! scan with decoupled look-back", 2016; but what stands before a tile is no word: each block joins the groups'
-//! totals in order by itself, so that no chain goes through memory, and bits depend on no time).
+//! A whole scan in one launch, which reads each element once. Resident blocks take tiles by ticket, that is, in order
+//! from a shared counter. So all tiles before a given one were taken by blocks that are running, and waiting for them
+//! cannot deadlock. A block publishes the total of its tile in a word of memory, and awaits the totals of the tiles
+//! since its previous one.
 //!
-//! A block publishes the total of its next tile before it awaits what stands before the present one: in a wait
-//! everything is normally there already. Elements wait in shared memory, where each thread has its own to itself, so
-//! that registers are left. If they follow from one array for each component, these are copied there while the tile
-//! before is scanned. The last block to arrive clears the words.
+//! This differs from D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016:
+//! blocks publish totals but no prefixes. Each block joins the totals of all groups in order by itself. So no
+//! dependence chain goes through memory, and results do not depend on timing.
 //!
-//! Values of 8 bytes fill shared memory with one block, which then has twice as many threads. It waits at barriers
-//! for itself, so that alone it is slower than the parts; with reductions of what the scan gives it is faster.
+//! ```text
+//! a turn of a block's loop (software pipeline):
+//!     later tile:     begin its asynchronous copies; take the ticket of the tile after it
+//!     next tile:      load its elements, scan within rows, publish its total
+//!     present tile:   await earlier totals, compute its prefix, store its partial results
+//!     then next becomes present, and later becomes next
+//! ```
 //!
-//! It is chosen for long vectors. It costs 8 bytes a tile for each 4 bytes of a total, which one block clears.
+//! The total of the next tile is published before the block waits for the present tile's prefix, so the totals that a
+//! block awaits are normally there already. From turn to turn, elements stay in shared memory, where each thread has
+//! its own, to save registers. If elements are those of arrays, one for each component, they are copied there
+//! asynchronously. The last block to arrive clears the words.
+//!
+//! With values of 8 bytes, one block fills shared memory, and has twice as many threads. All warps of the
+//! multiprocessor then wait at the same barriers, so such a scan alone is slower than the parts; with reductions of
+//! its results it is faster.
+//!
+//! Chosen for long vectors. The cost is 8 bytes of memory a tile for each 4 bytes of a total, which one block clears.
 
 mod memory;
 mod reductions;
@@ -38,17 +50,18 @@ use memory::{TileMemory, row_of};
 use reductions::Reductions;
 use std::rc::Rc;
 
-/// The fewest tiles for which it is faster than the parts in launches of their own, and than these and reductions.
+/// The minimum number of tiles for which one pass is faster than a launch for each part, and the same for scans with
+/// reductions of their results.
 const MIN_TILES: u32 = 512;
 const MIN_REDUCED: u32 = 128;
-/// The blocks of a multiprocessor for values of 4 bytes.
+/// The number of resident blocks of a multiprocessor for values of 4 bytes.
 const RESIDENT: u32 = 2;
 const GROUP: i32 = (SCAN_GROUP / SCAN_TILE) as i32;
-/// The counters of tickets and of blocks that have no tile left.
+/// The numbers of two counters: of tickets, and of blocks that have no tile left.
 const TICKETS: i32 = 0;
 const ARRIVALS: i32 = 1;
 
-/// Returns the number of blocks of a multiprocessor. Their threads together are as many for all values.
+/// Returns the number of resident blocks of a multiprocessor. It has the same number of threads for all values.
 fn resident_blocks(scan: &Scan) -> u32 {
     RESIDENT * 4 / scan.bytes().max(4) as u32
 }
@@ -73,13 +86,13 @@ pub fn variants(l: &LaunchContext, fused: &FusedGroup, scan: &Scan) -> Vec<Varia
     let mut group = VariantGroup::guarded(choice, layout, &Rc::new(Interior::whole(fused)), &all);
     let min_tiles = if reduces { MIN_REDUCED } else { MIN_TILES };
     for variant in &mut group.variants {
-        // any share of the threads: blocks stay as long as there are tiles
+        // no minimum share of the device: blocks take tiles as long as there are some
         variant.profit = Profit { min_blocks: Some(min_tiles), min_busy: Some(0), ..Profit::default() };
     }
     vec![group]
 }
 
-/// Writes the code of a thread, and returns it with the grid.
+/// Returns the kernel body and its grid.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -103,32 +116,31 @@ pub fn main(
     Ok((out, Grid::Tickets { resident: resident_blocks(scan), words }))
 }
 
-/// What a block keeps from one tile to the next.
+/// What a block keeps from turn to turn of its loop over tiles.
 struct Blocks<'a> {
     code: &'a Code<'a>,
     /// The number of elements, and of tiles (i32).
     n: Expr,
     tiles: Expr,
-    /// The next tile, whose total is published before the present one is completed, and the present one, or -1.
+    /// The next tile, whose total is published before the present tile is completed; and the present tile, or -1.
     next: Reg,
     present: Reg,
     /// The tile after the next one.
     later: Reg,
-    /// Shared memory for the elements of tiles, and the slots of the present tile, of the next one, and of the one
-    /// after it.
+    /// Shared memory for the elements of tiles, and the slots in it of the present, the next and the later tile.
     memory: TileMemory,
     slots: [Reg; 3],
-    /// The reductions of what the scan gives. They read the present tile's slot until the next barrier.
+    /// The reductions of the scan's results. They read the present tile's slot until the next turn's barrier.
     reductions: Option<Reductions<'a>>,
-    /// The group of tiles before which everything is joined, and that.
+    /// A group of tiles, and its prefix, as far as the block has joined totals.
     group: Reg,
     before: Vec<Reg>,
-    /// The half of the memory for groups that the next round uses.
+    /// Where in `groups` the half begins that the next round uses (double buffering).
     half: Reg,
-    /// What stands before each of the thread's chunks in the present tile.
+    /// The prefix, within the present tile, of each of the thread's chunks.
     inner: Vec<Vec<Reg>>,
-    /// Shared memory: the ticket of the tile after the next one; the totals of rows, and these halved; those of
-    /// groups; what stands before the tile in its group.
+    /// Shared memory: the newest ticket; the totals of rows, and their scan; the totals of groups; the prefix of the
+    /// present tile within its group.
     ticket: Mem,
     rows: Vec<Mem>,
     halved: Vec<Mem>,
@@ -155,7 +167,7 @@ impl<'a> Blocks<'a> {
         };
         let [next, present, later] =
             [("next", 0), ("present", -1), ("later", 0)].map(|(name, n)| number(l, name, n));
-        // without copies there is no tile after the next one
+        // with two slots, the third register is not used
         let slots = [0, 1, 2].map(|at| number(l, "slot", at * SCAN_TILE as i32));
         let [group, half] = [number(l, "group", 0), number(l, "half", 0)];
         let inner = (0..code.of_warp()).map(|_| code.zeros(l, "inner", out)).collect();
@@ -187,7 +199,7 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// Writes the loop over the tiles of a block.
+    /// Writes the loop over the tiles of a block, as the head of this file has it.
     fn tiles(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let code = self.code;
         let is_leader = levels::is_zero(&thread());
@@ -230,7 +242,7 @@ impl<'a> Blocks<'a> {
         let publish = l.in_block(|l| self.publish(l))?;
         body.push(Stmt::If(publishes, publish, vec![]));
         if let Some(reductions) = &self.reductions {
-            // the slot that was the present one's is free
+            // the reductions have read the slot of the tile before the present one, so it is free now
             self.copy(l, (self.later, self.slots[2]), &mut body);
             body.push(l.in_block(|l| reductions.join(l))?);
             body.push(Stmt::Assign(reductions.waiting, present.clone()));
@@ -258,18 +270,18 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// Begins to copy a tile to a slot.
+    /// Begins to copy a tile's elements to a slot, if elements are copied.
     fn copy(&self, l: &mut Lower, to: (Reg, Reg), out: &mut Vec<Stmt>) {
         self.memory.copy(l, self.code, to, (&self.n, &self.tiles), out);
     }
 
-    /// Returns a tile's elements of the thread, and whether all elements of the tile exist.
+    /// Returns the thread's elements of a tile, and whether all elements of the tile exist.
     fn elements(&self, l: &mut Lower, tile: Reg, out: &mut Vec<Stmt>) -> (Elements, Expr) {
         let (elements, _, is_full) = self.code.elements_of_tile(l, to_i64(Expr::Reg(tile)), &self.n, out);
         (elements, is_full)
     }
 
-    /// Returns the code that loads the next tile, keeps its elements in its slot, and scans its rows.
+    /// Returns the code that loads the next tile, stores its elements in its slot, and scans within its rows.
     fn begin(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let (elements, is_full) = self.elements(l, self.next, &mut out);
@@ -295,7 +307,8 @@ impl<'a> Blocks<'a> {
         Ok(out)
     }
 
-    /// Returns the code that joins what stands before the present tile, and stores its elements.
+    /// Returns the code that computes the present tile's prefix from published totals, reduces its results, and
+    /// stores its elements.
     fn complete(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let present = Expr::Reg(self.present);
@@ -345,7 +358,8 @@ impl<'a> Blocks<'a> {
         Ok(out)
     }
 
-    /// Returns the code that makes the next tile the present one.
+    /// Returns the code that computes the prefixes of the next tile's chunks within the tile, before it becomes the
+    /// present one.
     fn advance(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let chunks: Vec<Value> =
@@ -360,7 +374,7 @@ impl<'a> Blocks<'a> {
 }
 
 impl Code<'_> {
-    /// Returns the number of warps of a block, and so of the groups of tiles whose totals they await at once.
+    /// Returns the number of warps of a block, which is also the number of groups whose totals it awaits in a round.
     fn warps(&self) -> i32 {
         (self.layout.threads / WARP) as i32
     }

@@ -1,4 +1,5 @@
-//! Elements of a scan's tile that are stored at other places than their own.
+//! Stores of elements that depend on the partial results of a scan's tile: at other places than their own index, such
+//! as the elements that a filter keeps, or at their own index (`behind.rs`).
 
 use super::{Code, OF_WARP, THREADS, Value, load_all, store_all};
 use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW};
@@ -10,13 +11,13 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::placed_stores::stores;
 
-/// A row in shared memory has a gap after each `SKIP` elements, so that chunks of eight bytes lie in different banks.
+/// A row in shared memory has a gap after each `SKIP` elements (padding against bank conflicts of 8-byte values).
 const SKIP: i64 = 16;
 const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;
 
 impl Code<'_> {
-    /// Returns the partial results of a thread's elements, element by element: their nodes, and their values in the
-    /// types in which they are computed.
+    /// Returns the partial results of a thread's elements, element by element: new nodes for them, and their values
+    /// in the types in which they are computed.
     pub(super) fn partial_results(
         &self,
         l: &mut Lower,
@@ -33,18 +34,19 @@ impl Code<'_> {
         Ok((vars, results))
     }
 
-    /// Returns a node for each component of a partial result.
+    /// Returns a new node for each component of a partial result.
     fn nodes(&self, l: &mut Lower) -> Vec<NodeId> {
         self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect()
     }
 
-    /// Returns the nodes of partial results with their values.
+    /// Pairs the nodes of partial results with their values.
     pub(super) fn known(&self, vars: &[Vec<NodeId>], results: &[Value]) -> Vec<(NodeId, Expr)> {
         let each = vars.iter().zip(results);
         each.flat_map(|(nodes, values)| nodes.iter().copied().zip(self.widened(values))).collect()
     }
 
-    /// Stores what depends on the partial results of a thread's elements, at other places or at the elements' own.
+    /// Computes and stores what depends on the partial results of a thread's elements. A full tile stores neighbours
+    /// together; the last, partial one stores element by element.
     pub(super) fn place(
         &self,
         l: &mut Lower,
@@ -88,9 +90,10 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Stores the elements of a full tile. Neighbours in a row often go to neighbouring places, so neighbouring lanes
-    /// should store them, and a warp then stores to few sectors. For that the partial results are passed from lane to
-    /// lane through the warp's shared memory, row by row. All values are computed before the first store.
+    /// Stores the elements of a full tile at other places. Neighbours in a row often go to neighbouring places, so
+    /// neighbouring lanes should store them: the warp then stores to few sectors. A lane has the partial results of
+    /// four neighbours, so these are transposed through the warp's shared memory, row by row. All values are computed
+    /// before the first store.
     fn place_by_lane(
         &self,
         l: &mut Lower,
@@ -114,7 +117,7 @@ impl Code<'_> {
         };
         let chunk = bind(l, "chunk", self.lane.clone().times(int32(SCAN_CHUNK as i32)), out);
         let (mut vars, mut turned) = (Vec::new(), Vec::new());
-        // a broadcast orders the stores and loads of a warp's lanes
+        // a broadcast synchronises the lanes, and so orders their stores and loads
         let meet = |l: &mut Lower, out: &mut Vec<Stmt>| {
             bind(l, "met", Expr::Broadcast(Box::new(self.lane.clone())), out);
         };

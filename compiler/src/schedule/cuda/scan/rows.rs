@@ -1,4 +1,4 @@
-//! The rows of a scan's tile: their totals, and what stands before the chunks in them.
+//! The rows of a scan's tile: the scan of their totals, and the prefixes of the chunks in them.
 
 use super::{Code, Value, chosen, load_all, shifted, store_all};
 use crate::core::ScanPart;
@@ -9,7 +9,8 @@ use crate::schedule::cuda::expressions::int32;
 use crate::schedule::element::lower::{Lower, bind};
 
 impl Code<'_> {
-    /// Scans the totals of the tile's rows, by one warp whose lanes have two rows each; or stores their total.
+    /// Writes the code of one warp that scans the totals of the tile's rows, or, in `ScanPart::Totals`, only stores
+    /// their join, the total of the tile.
     pub(super) fn rows(
         &self,
         l: &mut Lower,
@@ -22,7 +23,7 @@ impl Code<'_> {
         }
         let (_, [_, both]) = self.pairs(l, rows, out)?;
         let total = self.halve(l, both, &mut [], out)?;
-        // nothing joins the total of a tile that is not full, but memory must not hold an undefined value
+        // only the last tile may be partial, and no tile needs its total, but memory must not hold an undefined value
         let none: Value = self.types().map(|ty| Expr::Lit(Lit::zero(ty))).collect();
         let total = chosen(l, is_full, &total, &none, out);
         let (total, mut stores) = (self.widened(&total), Vec::new());
@@ -31,7 +32,8 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Scans the totals of the tile's rows, and returns their total.
+    /// Scans the totals of the tile's rows, with two rows for each lane, and stores the inclusive scan to `halved`.
+    /// Returns the total of the tile.
     pub(super) fn halve_rows(
         &self,
         l: &mut Lower,
@@ -45,7 +47,7 @@ impl Code<'_> {
         Ok(total)
     }
 
-    /// Returns the numbers of the lane's two rows, the total of the first one, and that of both.
+    /// Returns the numbers of the lane's two rows, the total of the first, and the join of both.
     fn pairs(&self, l: &mut Lower, rows: &[Mem], out: &mut Vec<Stmt>) -> Result<([Expr; 2], [Value; 2])> {
         let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
         let next = at.clone().plus(int32(1));
@@ -54,8 +56,8 @@ impl Code<'_> {
         Ok(([at, next], [even, both]))
     }
 
-    /// Returns what stands before the lane's chunk of a row in the tile, given what the lanes up to it have, and
-    /// whether rows do.
+    /// Returns the prefix of the lane's chunk of a row within the tile, and whether there are rows before it. `chunk`
+    /// is the join of the row's chunks up to the lane's. In the tile's first chunk the prefix has no meaning.
     pub(super) fn inner(
         &self,
         l: &mut Lower,
@@ -72,7 +74,7 @@ impl Code<'_> {
         Ok((chosen(l, has_chunk, &inner, &rows, out), has_rows))
     }
 
-    /// Returns what stands before the lane's chunk of each row.
+    /// Returns the prefix of the lane's chunk of each row.
     pub(super) fn before_chunks(
         &self,
         l: &mut Lower,

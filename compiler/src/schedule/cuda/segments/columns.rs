@@ -1,14 +1,19 @@
-//! Segmented reduction of columns: segments whose elements lie a row apart, with neighbouring
-//! segments side by side.
+//! Segmented reduction of the columns of a matrix. A segment is a column: its elements are a row apart, and
+//! neighbouring segments are neighbours in memory.
 //!
-//! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself. Longer segments: a block
-//! takes a strip of `32 v` segments, of which lane l has the `v` segments from `v l` on. The elements of a segment
-//! are tiles of 16 rows by 128 columns of the tree (semantics 5.1), and each warp has `span` of the 128 tree columns
-//! of one tile. It folds a tree column with 8 loads in flight; a pairwise accumulator joins the tree columns
-//! (`schedule/element/counter.rs`), and shared memory the block's 8 warps. So 16 / `span` blocks share the tree
-//! columns of a tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
-//! results of the others: up to 2048 values for each segment, by the same tree, with 16 columns for each warp. The
-//! cost is that of reading memory once.
+//! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself (`short.rs`).
+//!
+//! Longer segments: a block takes a strip of `32 v` segments, `v` neighbours for each lane. A tile of a segment is
+//! 2048 elements; tree column `c` of it is the 16 elements `c`, `c + 128`, ... (semantics 5.1).
+//!
+//! ```text
+//! warp:   `span` neighbouring tree columns of one tile, one after another: folds each with 8 loads in flight;
+//!         a pairwise accumulator joins them (`schedule/element/counter.rs`)
+//! block:  joins its 8 warps through shared memory: 8 span tree columns; so 16 / span blocks share a tile
+//! strip:  the last block to arrive joins the blocks' results, up to 2048 for each segment, by the same tree
+//! ```
+//!
+//! A small span makes more blocks, for segments of few tiles. The cost is one pass over memory.
 
 mod join;
 mod short;
@@ -31,23 +36,24 @@ pub(super) use short::short_segments;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 const WARPS: i64 = (THREADS / WARP) as i64;
-/// The maximum number of columns of a tile that a warp takes.
+/// The maximum number of tree columns of a tile that a warp takes.
 pub const MAX_SPAN: u32 = (COLUMNS / WARPS) as u32;
-/// The number of elements that a thread loads of each segment before it uses one.
+/// The number of elements of each segment that a thread loads before the first use.
 const BATCH: i64 = 8;
-/// The same where elements are stored as well, because these, and what they are computed from, take registers.
+/// The same where elements are also stored: they and their operands take registers.
 const STORED_BATCH: i64 = 4;
 /// The maximum length of a segment: its tiles' results fit into one tile.
 pub const MAX_SEGMENT_LENGTH: u32 = (TILE * TILE) as u32;
 
-/// The registers of a thread if a multiprocessor has one block, and the registers of a thread besides elements and
-/// accumulators.
+/// The registers of a thread if one block is resident on a multiprocessor, and the registers of a thread that hold
+/// neither elements nor accumulators.
 const REGISTERS: i64 = (1 << 16) / THREADS as i64;
 const OTHER_REGISTERS: i64 = 24;
 
-/// Returns the minimum number of resident blocks per multiprocessor where elements are stored, and the number of
-/// elements of each segment that a thread loads before it uses one. Three blocks with short batches are chosen if
-/// they have registers for a batch, the accumulators, and the pairwise accumulators that join these.
+/// Returns, for launches that also store elements, the minimum number of resident blocks per multiprocessor, and the
+/// number of elements of each segment that a thread loads before the first use (a batch). Three blocks with short
+/// batches are the first choice, if the registers suffice for a batch, the accumulators, and the pairwise
+/// accumulators.
 pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
     let words = |ty: Ty| job.v * (ty.size() as i64).max(4) / 4;
     let of_accumulators: i64 = each_accumulator(&job.reductions).map(|r| words(r.ty)).sum();
@@ -63,7 +69,7 @@ pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
     }
 }
 
-/// What a thread knows of its place.
+/// A block's strip, and the position of a thread in it.
 struct Strip<'a> {
     job: &'a Job<'a>,
     n: Expr,
@@ -72,7 +78,7 @@ struct Strip<'a> {
     warp: Expr,
     /// The strip's first segment (i64).
     begin: Expr,
-    /// Shared memory for a value of each thread and neighbouring segment, for each reduction.
+    /// Shared memory for the value of each warp and segment of the strip, for each accumulator.
     shared: Vec<Mem>,
 }
 
@@ -92,7 +98,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let words = THREADS * job.v as u32;
     let shared = each_accumulator(&job.reductions).map(|r| l.k.share("warps", r.ty, words)).collect();
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp: warp.clone(), begin, shared };
-    // blocks share a tile by cutting its columns into `split` parts
+    // `split` blocks share a tile: each has `WARPS * span` of its tree columns
     let split = Expr::binary(BinaryOp::Div, int32(MAX_SPAN as i32), Expr::Place(Gpu::Span));
     let split = bind(l, "split", split, &mut out);
     let tile = bind(l, "tile", Expr::binary(BinaryOp::Div, part.clone(), split.clone()), &mut out);
@@ -133,7 +139,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
 }
 
 impl Strip<'_> {
-    /// Returns the segment whose totals this lane has as its q-th after [`Strip::join`].
+    /// Returns the number of the segment of this lane's `q`-th totals after [`Strip::join`]: `begin + lane + 32 q`.
     fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
         let j = self.begin.clone().plus(to_i64(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
         let j = bind(l, "j", j, out);
@@ -141,8 +147,8 @@ impl Strip<'_> {
         j
     }
 
-    /// Returns the values of this warp's columns from element `base` on, for each neighbour and
-    /// reduction.
+    /// Reduces this warp's tree columns, the first of which begins at element `base`. Returns the values for each of
+    /// the lane's segments and each reduction.
     fn columns(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
         let (v, n) = (self.job.v, self.n.clone());
         let mine = to_i64(self.lane.clone()).times(Expr::int(v));
@@ -175,7 +181,8 @@ impl Strip<'_> {
         Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| read(r)).collect()).collect())
     }
 
-    /// Reduces the elements of the segments from `j` on, one segment for each of the `values`.
+    /// Reduces this warp's tree columns of the neighbouring segments from `j` on, and assigns the results to
+    /// `values`, which has the registers of each segment and reduction.
     fn neighbours(
         &self,
         l: &mut Lower,
@@ -196,7 +203,7 @@ impl Strip<'_> {
             .iter()
             .map(|_| self.job.reductions.iter().map(|r| variables(l, r, &mut body)).collect())
             .collect();
-        // the number of rows of the column that are in the tile and in bounds
+        // the number of the tree column's elements that are in the tile and in bounds
         let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
@@ -204,7 +211,7 @@ impl Strip<'_> {
         let mut some = Vec::new();
         self.some_rows(l, j, (&start, &rows), batch, &accs, &mut some)?;
         if self.job.reductions.iter().any(Reduction::is_counted) {
-            // the counts of a whole column are constants, and so are the weights of means
+            // in a whole tree column the counts are constants, hence the weights of means, too
             let mut whole = Vec::new();
             for row in (0..TILE / COLUMNS).step_by(batch as usize) {
                 let at = bind(l, "at", start.clone().plus(Expr::int(row * COLUMNS)), &mut whole);
@@ -233,8 +240,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Folds the first `rows` rows of a column that begins at element `start`, `batch` at a time while so many are
-    /// left.
+    /// Folds the first `rows` elements of the tree column that begins at element `start`: batches of `batch` first,
+    /// then single elements.
     fn some_rows(
         &self,
         l: &mut Lower,
@@ -262,8 +269,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Folds `rows` rows of a column from element `at` on, after `so_far` rows: all loads come before
-    /// the first use.
+    /// Folds `rows` elements of a tree column, from element `at` on, which come after `so_far` of its elements. All
+    /// loads come before the first use.
     fn rows(
         &self,
         l: &mut Lower,
@@ -319,7 +326,7 @@ impl Strip<'_> {
         })
     }
 
-    /// Loads by vector accesses what neighbouring segments read of an element.
+    /// Loads, by vector accesses, what the elements with index `element` of neighbouring segments read.
     fn load(
         &self,
         l: &mut Lower,
@@ -332,14 +339,14 @@ impl Strip<'_> {
         let roots = self.job.elements(l, element);
         job::load(l, &roots, (self.job.s.index, segments), j, vars, out)?;
         if self.job.stored.is_some() {
-            // these loads come first, because a load after a store would wait for it
+            // these loads come before the stores, because a load that follows a store would wait for it
             let rows = self.of_row(l, &roots);
             l.region(vars, &rows, j, out)?;
         }
         Ok(())
     }
 
-    /// Returns the nodes of reads whose values all segments share.
+    /// Returns the reads that do not depend on the segment, such as those of a vector along the columns.
     fn of_row(&self, l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
         let Op::Var(index, _) = *l.launch.g.op(self.job.s.index) else { return Vec::new() };
         let g = &l.launch.g;

@@ -1,10 +1,15 @@
-//! A warp reduces a tile in index order (`schedule/facts/in_order.rs`): a lane folds a column, which is 16
-//! neighbouring elements, by vector loads, and then shuffles join the lanes. One turn of a loop takes 32 columns, so
-//! the operator is written 16 times for the elements of a column, or fewer if it is long, and once for each level of
-//! the tree. Lane q keeps the result of turn q.
+//! A warp reduces a tile in index order, for operators that are not commutative (`schedule/facts/in_order.rs`). Here
+//! a column is 16 neighbouring elements:
 //!
-//! The columns of a warp's lanes are neighbours, so each lane's next loads use the cache lines that earlier loads
-//! have brought to the first-level cache. In whole tiles no code tests whether an element exists.
+//! ```text
+//! round q of 4:   lane x loads column 32 q + x, by vector accesses, and folds it
+//!                 shuffles join the 32 columns in order; lane q keeps the result
+//! at the end:     shuffles join the results of lanes 0 .. 4
+//! ```
+//!
+//! The code of the operator is repeated for each of the 16 elements, or for fewer in a loop if it is long, and once
+//! for each level of the tree. The columns of a warp's lanes are neighbours, so a lane's next loads hit the cache
+//! lines that earlier loads have brought to the L1 cache. In whole tiles no code tests whether an element exists.
 
 use super::job::{self, WORDS_IN_FLIGHT};
 use crate::core::{COLUMNS, NodeId, TILE, linear};
@@ -19,20 +24,20 @@ use crate::schedule::element::reduction::{Reduction, bound};
 use crate::schedule::facts::in_order::{InOrder, joined, stepped};
 use crate::schedule::facts::segments::{neighbours, scattered};
 
-/// The elements of a column.
+/// The number of elements of a column.
 const ROWS: i64 = TILE / COLUMNS;
-/// The turns for a tile.
+/// The number of rounds for a tile.
 const ROUNDS: i64 = COLUMNS / WARP as i64;
-/// The maximum number of nodes of the joins of the elements that are loaded together.
+/// The maximum number of nodes in the code that joins the elements of one batch.
 const MAX_NODES: usize = 1024;
 
-/// A tile in index order.
+/// A tile that is reduced in index order.
 pub(super) struct OrderedTile<'a> {
     pub r: &'a Reduction,
     pub order: &'a InOrder,
-    /// The variable of the segment's index, and the segment.
+    /// The variable of the segment's index, and its value.
     pub segment: (NodeId, Expr),
-    /// The place in the segment of the tile's first element, and the number of the lane.
+    /// The index in the segment of the tile's first element, and the number of the lane.
     pub base: Expr,
     pub lane: Expr,
     /// Whether arrays may have any strides.
@@ -66,7 +71,7 @@ impl OrderedTile<'_> {
         Ok(read(&totals))
     }
 
-    /// Returns how many elements of a column are loaded together.
+    /// Returns the number of elements of a column that are loaded together: a power of two.
     fn batch(&self, l: &mut Lower) -> i64 {
         let roots = &self.order.present;
         let reads = neighbours(l.launch, roots, self.order.index);
@@ -79,7 +84,8 @@ impl OrderedTile<'_> {
         1 << rows.clamp(1, ROWS).ilog2()
     }
 
-    /// Folds and joins the columns of all lanes, 32 at a time, with `batch` rows loaded together.
+    /// Folds and joins the tile's columns in rounds of 32. `elements` are the nodes of an element, of which `batch`
+    /// are loaded together. Returns the accumulators, in lane 0.
     fn rounds(
         &self,
         l: &mut Lower,
@@ -107,7 +113,7 @@ impl OrderedTile<'_> {
             body.push(Stmt::Assign(*reg, is_mine.clone().select(value, Expr::Reg(*reg))));
         }
         out.push(Stmt::Seq(round, Expr::int(0), Expr::int(ROUNDS), body));
-        // values that are constant in each turn, such as counts, are the same after the loop
+        // a value that is a constant in the loop, such as a count, is that constant after the loop, too
         let own = own.iter().zip(joined).map(|(reg, value)| match value {
             Expr::Lit(_) => value,
             _ => Expr::Reg(*reg),
@@ -116,7 +122,7 @@ impl OrderedTile<'_> {
         self.lanes(l, own, ROUNDS as u32, out)
     }
 
-    /// Folds the column that begins at the element `at`.
+    /// Folds the column that begins at element `at`.
     fn column(
         &self,
         l: &mut Lower,
@@ -140,7 +146,8 @@ impl OrderedTile<'_> {
         Ok(read(&acc))
     }
 
-    /// Folds some rows, all of which are loaded before the first join.
+    /// Folds `rows` neighbouring elements from `at` on into the accumulators `before`, if there are any. All loads
+    /// come before the first use.
     fn rows(
         &self,
         l: &mut Lower,
@@ -173,7 +180,7 @@ impl OrderedTile<'_> {
         })
     }
 
-    /// Returns the number of neighbours of one access.
+    /// Returns the vector width of loads: 1 if columns may be unaligned.
     fn vector_width(&self, l: &mut Lower) -> i64 {
         let first = linear::Linear::of(&l.launch.g, self.order.first);
         let is_aligned = first.terms.values().chain([&first.constant]).all(|by| by % ROWS == 0);
@@ -182,7 +189,7 @@ impl OrderedTile<'_> {
         widest.filter(|_| is_aligned && !self.strided).map_or(1, |size| (16 / size).min(4))
     }
 
-    /// Joins the values of neighbouring lanes by the tree; the result is in lane 0.
+    /// Joins the values of the first `lanes` lanes by the tree, in order. The result is in lane 0.
     fn lanes(&self, l: &mut Lower, mut own: Vec<Expr>, lanes: u32, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let mut distance = 1;
         while distance < lanes {

@@ -1,4 +1,5 @@
-//! A segmented reduction while it is lowered, and the mappings of segments to threads.
+//! What all mappings of segmented reductions share: the job (reductions, elements, vector width), loads of
+//! neighbouring elements, and stores of results.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
@@ -15,28 +16,29 @@ use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::groups::{FusedGroup, Item};
 use std::rc::Rc;
 
-/// Words of memory that a thread keeps in flight.
+/// The number of words that a thread loads before the first use.
 pub(super) const WORDS_IN_FLIGHT: i64 = 32;
 
-/// A segmented reduction while it is lowered.
+/// A segmented reduction that is being lowered.
 pub struct Job<'a> {
     pub(super) s: &'a Segments,
     pub(super) items: Vec<&'a Item>,
     pub(super) reductions: Vec<Reduction>,
     /// The vector width of loads.
     pub(super) v: i64,
-    /// The values that are stored of the elements that are reduced.
+    /// The elements that the launch stores besides the reductions' results, if it does.
     pub(super) stored: Option<Rc<StoredColumns>>,
-    /// The elements, if tiles are reduced in index order.
+    /// The elements in index order, if tiles are reduced in that order.
     pub(super) in_order: Option<InOrder>,
-    /// Whether elements divide integers, as by the extents of several inner axes.
+    /// Whether elements divide 64-bit integers: an element's index in a segment is divided by the extents of its axes
+    /// if a segment has several axes.
     pub(super) divides: bool,
 }
 
 /// How a variant maps segments to threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentMapping {
-    /// `lanes` lanes of a warp, with `columns` tree columns each, reduce `segments` segments together.
+    /// `lanes` lanes of a warp reduce `segments` segments together. A lane has `columns` tree columns of each.
     Warp { lanes: u32, columns: i64, segments: i64 },
     /// Each thread reduces `v` neighbouring segments; neighbouring threads have neighbouring
     /// segments.
@@ -51,7 +53,8 @@ pub enum SegmentMapping {
     OnePerThread,
 }
 
-/// Loads what the roots read side by side at neighbouring values of an index, of which `first` is the first.
+/// Loads, by one access for each array, what the roots read at neighbouring values of the index `along`. `values` are
+/// the nodes of these, and `first` is the first of them.
 pub fn load(
     l: &mut Lower,
     roots: &[NodeId],
@@ -61,7 +64,7 @@ pub fn load(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     for (x, outer) in segments::neighbours(l.launch, roots, along) {
-        // an array that is read by the other index only has been loaded with an earlier element
+        // an array that does not depend on the other index has been loaded for an earlier element
         if values.iter().all(|value| l.is_loaded(x, &outer, *value)) {
             continue;
         }
@@ -76,7 +79,7 @@ pub fn load(
     Ok(())
 }
 
-/// Returns how many neighbours a thread has, which is the vector width of its loads and stores.
+/// Returns the vector width of a thread's loads and stores: neighbouring elements of rows, or neighbouring columns.
 pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction]) -> i64 {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let roots = elements(l, reductions, k);
@@ -84,7 +87,8 @@ pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction
     let reads = segments::neighbours(l, &roots, along);
     let written = l.facts.stored_columns.iter().flat_map(|stored| &stored.items).map(|it| it.node);
     let widest = reads.iter().map(|(x, _)| *x).chain(written).map(|x| l.g.ty(x).elem.size()).max();
-    // each total read loads one element, so neighbouring lanes should have the neighbours
+    // reads by `at` load one element each, so they are coalesced only if neighbouring lanes have neighbouring
+    // elements
     let has_total_reads = l.g.reachable(roots).into_iter().any(|n| match l.g.op(n) {
         Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
         _ => false,
@@ -95,7 +99,8 @@ pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction
     if is_halved { (v / 2).max(1) } else { v }
 }
 
-/// Returns the nodes that are computed of element `k` of a segment: the first values of columns, and what is stored.
+/// Returns the nodes that are computed of element `k` of a segment: the value that begins a tree column with it, for
+/// each accumulator, and what is stored.
 fn elements(l: &mut LaunchContext, reductions: &[Reduction], k: NodeId) -> Vec<NodeId> {
     let mut all: Vec<NodeId> = reductions.iter().flat_map(|r| r.first(l, k)).collect();
     all.extend(stored_at(l, k));
@@ -108,7 +113,7 @@ fn stored_at(l: &mut LaunchContext, k: NodeId) -> Vec<NodeId> {
     stored.values.iter().map(|n| l.replace(*n, stored.row, k)).collect()
 }
 
-/// Whether the elements that are reduced divide integers of 64 bits.
+/// Whether elements divide integers of 64 bits.
 fn divides(l: &mut LaunchContext, reductions: &[Reduction]) -> bool {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let roots = elements(l, reductions, k);
@@ -116,7 +121,7 @@ fn divides(l: &mut LaunchContext, reductions: &[Reduction]) -> bool {
     l.g.reachable(roots).into_iter().any(|n| l.g.ty(n).elem == Ty::I64 && is_division(n))
 }
 
-/// Returns the factors of a product, which may be one.
+/// Returns the factors of a product; a node that is no product is its only factor.
 fn factors(g: &Graph, n: NodeId) -> Vec<NodeId> {
     match *g.op(n) {
         Op::Binary(BinaryOp::Mul, a, b) => [factors(g, a), factors(g, b)].concat(),
@@ -129,8 +134,9 @@ fn depends_on(l: &LaunchContext, n: NodeId, index: NodeId) -> bool {
 }
 
 impl<'a> Job<'a> {
-    /// Notes the extents of the axes that an element of a segment counts through, which its index is divided by. An
-    /// element exists only if each is at most as long as all together.
+    /// Notes that the extents of a segment's axes, by which an element's index is divided, fit into 32 bits in
+    /// kernels with 32-bit indices: if there are elements, no extent is greater than the segment's length, their
+    /// product.
     pub(super) fn note_extents(&self, l: &mut Lower) {
         if self.divides {
             let extents = factors(&l.launch.g, self.s.length);
@@ -139,8 +145,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Notes the index of a segment or of an element in it, so that kernels with narrow indices divide it in 32 bits.
-    /// Where nothing is divided, that would only cost registers.
+    /// Notes that the index of a segment or of an element is in the index space, so that kernels with 32-bit indices
+    /// divide it in 32 bits. Without divisions the note would only cost registers.
     pub(super) fn note_index(&self, l: &mut Lower, index: &Expr) {
         if self.divides {
             l.k.kernel.in_space.push(index.clone());
@@ -160,8 +166,7 @@ impl<'a> Job<'a> {
         Job { s, items, reductions, v, stored, in_order, divides }
     }
 
-    /// Returns the nodes that are computed of element `k` of a segment: the first values of columns, and what is
-    /// stored.
+    /// Returns the nodes that are computed of element `k` of a segment.
     pub(super) fn elements(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
         elements(l.launch, &self.reductions, k)
     }
@@ -171,7 +176,7 @@ impl<'a> Job<'a> {
         stored_at(l.launch, k)
     }
 
-    /// Stores the values of element `k` of neighbouring segments from segment `first` on. There is a value for each
+    /// Stores the values of element `k` of neighbouring segments, from segment `first` on. `elements` has them by
     /// segment and item.
     pub(super) fn store_elements(
         &self,
@@ -190,8 +195,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Computes the items' elements of segment `row` from its totals, which are the last accumulators, and stores
-    /// them.
+    /// Computes the results of segment `row` from the totals of its reductions, and stores them.
     pub(super) fn store(
         &self,
         l: &mut Lower,
@@ -203,7 +207,7 @@ impl<'a> Job<'a> {
         self.store_of_length(l, (row, &length), totals, out)
     }
 
-    /// Does the same for a segment of that length.
+    /// Does what [`Self::store`] does, for a segment of length `length`.
     pub(super) fn store_of_length(
         &self,
         l: &mut Lower,

@@ -1,6 +1,15 @@
-//! Joins of the columns of a warp, for one or several segments at once: first the neighbours in a lane, then lanes,
-//! then groups of neighbours. Segments that have the same counts (semantics 5.12) share what follows from these, such
-//! as the weights of means.
+//! Joins of the tree columns that the lanes of a warp have, for one or several segments at once. The tree joins
+//! neighbours first, so the order is: the `v` neighbouring columns of a lane, then lanes, then a lane's groups of
+//! neighbours.
+//!
+//! ```text
+//! v = 2, 4 lanes, 4 columns a lane:   lane     0    1    2    3       0     1     2     3
+//!                                     columns  0 1  2 3  4 5  6 7     8 9  10 11 12 13 14 15
+//!                                              group 0                group 1
+//! ```
+//!
+//! Segments whose columns have the same counts (semantics 5.12) share what is computed from these, such as the
+//! weights of means.
 
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
@@ -18,16 +27,16 @@ pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
 
 /// How lanes exchange the values that they join.
 pub enum Exchange<'a> {
-    /// A lane gets the value of the lane that is higher by the distance. The result is in the first lane.
+    /// A lane gets the value of the lane `distance` above it. The result is in the first lane.
     Down,
-    /// Pairs of lanes exchange their values. The result is in every lane. This lane's number is given.
+    /// Lanes whose numbers differ by the bit `distance` exchange their values. The result is in every lane. The
+    /// operand is this lane's number.
     Pairs(&'a Expr),
 }
 
-/// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
-/// then lanes, then groups. `columns` are the registers of each segment, by accumulator; `rows` is the
-/// number of elements of each column, if it is known and the same for all. Returns the values of the
-/// accumulators of each segment.
+/// Joins the columns of `lanes` lanes by the tree: the `v` neighbours of a lane's group first, then lanes, then
+/// groups. `columns` has the registers by segment, accumulator and column; `rows` is the number of elements of each
+/// column, if it is known and the same for all. Returns the values of the accumulators of each segment.
 pub fn join_columns(
     l: &mut Lower,
     r: &Reduction,
@@ -59,8 +68,8 @@ pub fn join_columns(
 /// The values of a column, by segment and accumulator.
 pub type Side = Vec<Vec<Expr>>;
 
-/// Joins the columns of lanes at the distances `apart`, 2 `apart` and so on up to half of `lanes`. A column is given
-/// by its lane.
+/// Joins the values of lanes at the distances `apart`, `2 apart`, ... up to `lanes / 2`. `value` has this lane's
+/// values.
 pub fn join_lanes(
     l: &mut Lower,
     r: &Reduction,
@@ -77,8 +86,9 @@ pub fn join_lanes(
     Ok(value)
 }
 
-/// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the same value: if
-/// the order of operands can change a bit of the operator's result, both take the lower lane's values first.
+/// Returns the operands of a join: the values of the lower lane, and those of the higher. Lanes that exchange in
+/// pairs must compute the same bits. So if the operator is sensitive to the order of its operands, both lanes put the
+/// values of the lower lane first; else each puts its own first, which saves the selections.
 fn exchanged(
     l: &mut Lower,
     r: &Reduction,
@@ -94,7 +104,7 @@ fn exchanged(
     let mut counts: Vec<(Expr, Expr)> = Vec::new();
     let mut other = Vec::new();
     for values in &own {
-        // segments share their counts, and if the count is a constant, so do lanes
+        // segments share their counts; lanes do so as well if the count is a constant
         let known = counts.iter().find(|(of, _)| r.is_counted() && *of == values[0]).map(|(_, e)| e.clone());
         let is_constant = r.is_counted() && matches!(values[0], Expr::Lit(_));
         let known = known.or_else(|| is_constant.then(|| values[0].clone()));
@@ -120,7 +130,7 @@ fn exchanged(
     (chosen(&own, &other), chosen(&other, &own))
 }
 
-/// Joins the values of two columns, of each segment.
+/// Joins the values of two columns, for each segment.
 fn join_sides(l: &mut Lower, r: &Reduction, a: &Side, b: &Side, out: &mut Vec<Stmt>) -> Result<Side> {
     let (mut known, mut roots) = (Vec::new(), Vec::new());
     for (a, b) in a.iter().zip(b) {
@@ -136,7 +146,7 @@ fn join_sides(l: &mut Lower, r: &Reduction, a: &Side, b: &Side, out: &mut Vec<St
     Ok(joined)
 }
 
-/// Binds the values of a column to registers. Those of reductions with counts are in registers.
+/// Binds the values of a column to registers. Those of reductions with counts are in registers already.
 fn named_side(l: &mut Lower, r: &Reduction, name: &'static str, side: Side, out: &mut Vec<Stmt>) -> Side {
     if r.is_counted() {
         return side;
@@ -144,8 +154,8 @@ fn named_side(l: &mut Lower, r: &Reduction, name: &'static str, side: Side, out:
     side.into_iter().map(|own| named_values(l, r, name, own, out)).collect()
 }
 
-/// Replaces each segment's count by that of the first segment, which is equal, so that what follows from it is
-/// computed once.
+/// Replaces each segment's count by that of the first segment, which is equal, so that what is computed from it is a
+/// common subexpression.
 pub fn share_count(r: &Reduction, side: &mut Side) {
     if let Some(count) = side.first().filter(|_| r.is_counted()).map(|values| values[0].clone()) {
         side.iter_mut().for_each(|values| values[0] = count.clone());

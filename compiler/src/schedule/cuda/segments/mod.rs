@@ -1,12 +1,12 @@
-//! Segmented reductions (`schedule/facts/segments.rs`): many reductions in one launch, each by the tree of semantics
-//! 5.1. How segments are mapped to threads depends on their length; `variants.rs` has the list.
+//! Segmented reductions (`schedule/facts/segments.rs`): many reductions in one launch, each by the fixed tree of
+//! semantics 5.1. How segments are mapped to threads depends on their length; `variants.rs` has the list.
 //!
-//! - [`rows`], for segments whose elements are neighbours in memory: some lanes or a warp reduce a segment; from 2048
-//!   elements on a warp reduces a tile, and the last block of a segment joins its tiles.
+//! - [`rows`], for segments whose elements are neighbours in memory: some lanes or a warp reduce a segment; above
+//! 2048   elements a warp reduces a tile, and the last block of a segment to arrive joins its tiles.
 //!
-//! - [`columns`], for segments that are neighbours in memory themselves: neighbouring lanes reduce neighbouring
-//!   segments. A segment of more than 2^22 elements has a thread of its own. Elements may be stored where they are
-//!   reduced (`schedule/alternatives/stored_columns.rs`).
+//! - [`columns`], for segments that are themselves neighbours in memory: neighbouring lanes reduce neighbouring
+//!   segments. Segments of more than 2^22 elements take a thread each. A launch may also store the elements that it
+//!   reduces (`schedule/alternatives/stored_columns.rs`).
 //!
 //! - [`ragged`], for segments whose lengths are data: a warp or a lane reduces a segment.
 
@@ -31,10 +31,10 @@ pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
 pub use variants::{ragged_variants, variants};
 
-/// Returns the minimum number of resident blocks per multiprocessor, given the bytes of a column's accumulators if
-/// they count elements, else 0. Four blocks leave a thread 64 registers. With eight rows in flight that is too few,
-/// so segments of tiles have three blocks and 85 registers. Lanes that reduce several segments together have the
-/// accumulators of 4 columns of each: the more segments, the fewer blocks.
+/// Returns the minimum number of resident blocks per multiprocessor. `counted` is the number of bytes of a column's
+/// accumulators if they count elements, else 0. Four blocks leave a thread 64 registers. That is too few with eight
+/// rows in flight, so `SegmentTiles` has three blocks and 85 registers. A lane has the accumulators of 4 columns of
+/// every segment that it reduces, so more segments at once mean fewer blocks.
 fn min_resident_blocks(mapping: SegmentMapping, counted: usize) -> u32 {
     match (mapping, counted) {
         (SegmentMapping::Warp { lanes, .. }, 1..=12) if lanes < WARP => 4,
@@ -46,7 +46,7 @@ fn min_resident_blocks(mapping: SegmentMapping, counted: usize) -> u32 {
     }
 }
 
-/// Returns the body of one variant, and its grid.
+/// Returns the kernel body of one variant, and its grid.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -63,7 +63,7 @@ pub fn main(
     };
     l.k.kernel.min_resident_blocks = match job.stored {
         Some(_) => columns::of_stored(l.launch, &job).0,
-        // a lane has one column, and at most three values of its accumulators
+        // a lane has one column at a time, and at most three sets of its accumulators
         None if job.in_order.is_some() && counted <= 32 => 4,
         None => min_resident_blocks(mapping, counted),
     };

@@ -1,13 +1,17 @@
-//! Segments whose lengths are data. The two ways of reducing them are the scalar and the vector kernel for CSR of W.
-//! Bell, M. Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented processors", 2009.
+//! Ragged segments: segments whose lengths are data on the device, such as the rows of a sparse matrix. There are two
+//! mappings, which are the vector and the scalar kernel for CSR of W. Bell, M. Garland, "Implementing sparse
+//! matrix-vector multiplication on throughput-oriented processors", 2009.
 //!
-//! A warp reduces one segment, tile by tile ([`super::warp`]), and all its lanes join the results of several tiles.
-//! Where there are many segments, a warp has 32 of them. Each lane reduces its own segment if that has up to
-//! [`SHORT`] elements, four at a time, which a pairwise accumulator joins (`schedule/element/counter.rs`); the warp
-//! together goes through the longer ones. So a warp takes the time of its longest short segment and of all its long
-//! ones. If possible, the elements of short segments come by way of shared memory ([`staged`]), so that lanes load
-//! neighbours. One segment for each warp suits few segments, whatever their lengths, because all of them are begun at
-//! once. Segments that are known to have no elements are stored without reducing ([`ended`]).
+//! **A segment for each warp.** The warp reduces the segment tile by tile ([`super::warp`]), and all its lanes join
+//! the results of several tiles. This suits few segments of any lengths, because all of them are in progress at once.
+//!
+//! **32 segments for each warp**, if there are many segments. First each lane reduces its own segment if it is short,
+//! that is, has up to [`SHORT`] elements: it loads four elements at a time, and a pairwise accumulator joins these
+//! (`schedule/element/counter.rs`). Then the whole warp reduces the long segments, one after another. So a warp takes
+//! the time of its longest short segment plus that of all its long segments. If possible, the elements of short
+//! segments are staged in shared memory ([`staged`]), so that loads are coalesced.
+//!
+//! Segments that are known to have no elements are stored without a reduction ([`ended`]).
 
 mod code;
 mod ended;
@@ -37,23 +41,23 @@ use ended::Ended;
 use staged::Places;
 use std::ops::Range;
 
-/// The maximum number of elements of a segment that a lane loads by itself and reduces: a warp waits for all cache
-/// lines that its lanes touch.
+/// The maximum number of elements of a short segment, which a lane loads and reduces by itself. The loads of the 32
+/// lanes are not coalesced, so the warp waits for the cache lines that all lanes touch.
 const SHORT: i64 = 32;
 
 /// The number of elements that a lane loads before it joins them, a power of two.
 const AT_ONCE: i64 = 4;
 
-/// The number of segments of a block in which each lane has one.
+/// The number of segments of a block if each lane has one.
 const OF_LANES: u32 = THREADS;
 
-/// If most segments may have no elements, a block takes this many times as many, one after another: beginning a block
-/// takes almost as long as what it does for them.
+/// The number of rounds in which each lane has one segment, where most segments may have no elements: these take so
+/// little time that launching a block would cost almost as much.
 const OF_ENDED: u32 = 8;
 
-/// Returns the minimum number of resident blocks per multiprocessor. Four leave a thread 64 registers, which the
-/// loads of a tile's batch need. Two leave 128, for segments of several tiles, for several accumulators, and for
-/// reads whose addresses are data.
+/// Returns the minimum number of resident blocks per multiprocessor. Four leave a thread 64 registers, as many as the
+/// loads of a batch need. Two leave 128, for segments of several tiles, several accumulators, or gathers (reads whose
+/// addresses are data).
 fn min_resident_blocks(l: &mut LaunchContext, job: &Job) -> u32 {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let first: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l, k)).collect();
@@ -61,18 +65,18 @@ fn min_resident_blocks(l: &mut LaunchContext, job: &Job) -> u32 {
     if is_plain && is_one_tile(&l.g, job.s.length) { 4 } else { 2 }
 }
 
-/// Returns the number of segments of a block in which each lane has one.
+/// Returns the number of segments of a block whose lanes have a segment each.
 pub fn segments_of_block(l: &mut LaunchContext, s: &Segments) -> u32 {
     if Ended::of(l, s).is_some() { OF_LANES * OF_ENDED } else { OF_LANES }
 }
 
-/// Returns the body and its grid. If `by_lanes`, each lane has a segment, else each warp.
+/// Returns the kernel body and its grid. If `by_lanes`, each lane has a segment, else each warp.
 pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.ragged.clone().expect("segments of any lengths");
     l.k.kernel.threads = THREADS;
     let reductions = Reduction::all_nested(l.launch, &s.nested);
     let items = fused.items.iter().collect();
-    // neighbouring lanes have the neighbours, because segments begin anywhere
+    // segments may begin at any address, so there are no vector accesses, and neighbouring lanes have neighbours
     let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None, divides: false };
     l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, &job);
     let mut out = Vec::new();
@@ -98,8 +102,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
     Ok((out, Grid::Segments(WARPS)))
 }
 
-/// Returns the first values that some neighbouring elements give the columns of some accumulators, given the first
-/// element and their number.
+/// A function that writes code for `count` neighbouring elements from the element `first` on, and returns, for each
+/// element, the values with which it begins a tree column, for a range of accumulators.
 type Neighbours<'a> =
     dyn FnMut(&mut Lower, Range<usize>, &Expr, i64, &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> + 'a;
 
@@ -168,7 +172,7 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the length of a segment, which is 0 where it is known to have no elements.
+    /// Returns the length of a segment. If `some` says that it has no elements, that is 0, and nothing is loaded.
     fn length(
         &self,
         l: &mut Lower,
@@ -189,7 +193,7 @@ impl Code<'_> {
         Ok(Expr::Reg(length))
     }
 
-    /// Declares the accumulators of all reductions with the values for no elements.
+    /// Declares the accumulators of all reductions, with the values that stand for no elements.
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Reg> {
         let mut all = Vec::new();
         for r in &self.job.reductions {
@@ -200,8 +204,8 @@ impl Code<'_> {
         all
     }
 
-    /// Returns the values that all elements of a segment need, and the segment itself. The segment has at least one
-    /// element.
+    /// Computes what does not depend on the element of a segment, and returns these nodes with their values; the
+    /// first one is the segment's index. The code must run only if the segment has elements.
     fn known(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<(NodeId, Expr)>> {
         let s = self.job.s;
         let mut known = vec![(s.index, segment.clone())];
@@ -219,7 +223,7 @@ impl Code<'_> {
         Ok(known)
     }
 
-    /// Reduces a segment of few elements in this lane, and assigns its accumulators.
+    /// Reduces a short segment in this lane, with elements loaded from global memory, and assigns its accumulators.
     fn short(
         &self,
         l: &mut Lower,
@@ -248,8 +252,8 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Reduces a segment of few elements with a pairwise accumulator, given the first values of its columns, and
-    /// assigns its accumulators.
+    /// Reduces a segment of up to `most` elements with a pairwise accumulator, and assigns its accumulators. Each
+    /// element is a tree column of its own, whose value `neighbours` returns.
     fn in_counter(
         &self,
         l: &mut Lower,
@@ -287,8 +291,8 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the values of columns that begin with some neighbours, all of which are loaded before the first is
-    /// used.
+    /// Returns, for each of `count` neighbouring elements from `first` on, the values with which it begins a tree
+    /// column. All loads come before the first use.
     fn neighbours(
         &self,
         l: &mut Lower,
@@ -310,7 +314,7 @@ impl Code<'_> {
         Ok(values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect())
     }
 
-    /// Reduces a segment by all lanes, and assigns its accumulators in the first lane.
+    /// Reduces a segment by the whole warp, and assigns its accumulators; they are right in the first lane.
     fn reduce(
         &self,
         l: &mut Lower,

@@ -1,13 +1,17 @@
-//! Segmented reduction of rows: segments whose elements are neighbours in memory.
+//! Segmented reduction of rows: segments whose elements are neighbours in memory. The cost is one pass over memory.
 //!
-//! If segments have up to 2048 elements, a warp reduces whole segments. It takes short segments four at a time, so
-//! that enough loads are in flight; lane u then computes and stores what follows from the u-th segment's total. Very
-//! short segments have 8 or 16 lanes each. Longer segments are cut into tiles, of which a warp takes one: a block
-//! takes 8 `span` tiles of one segment. If a segment has up to 8 tiles, one block has all of them, and joins their
-//! results through shared memory. If it has more, results are stored to scratch, and the last block of the segment to
-//! arrive joins them. If elements are counted (semantics 5.12) and there are many segments of up to 32 tiles, a warp
-//! takes all tiles of a segment, and lane t keeps the result of tile t: that way more blocks have loads in flight.
-//! The cost is that of reading memory once.
+//! | segments | mapping |
+//! |---|---|
+//! | up to 64 elements | 8 or 16 lanes reduce a segment |
+//! | up to 256 | a warp reduces four together, to have enough loads in flight; lane u stores the u-th result |
+//! | up to 2048 | a warp reduces a segment |
+//! | longer | a warp reduces a tile of 2048 elements; a block takes 8 `span` tiles of one segment |
+//! | up to 32 tiles, with counts | a warp reduces all tiles of a segment, and lane t keeps the result of tile t |
+//!
+//! In the fourth mapping, if a segment has up to 8 tiles, one block has all of them and joins their results through
+//! shared memory. Else results are stored to scratch, and the last block of the segment to arrive joins them. The
+//! last mapping is for reductions that count elements (semantics 5.12), if there are many segments: it keeps loads of
+//! more segments in flight.
 
 use super::job::{Job, SegmentMapping};
 use super::lanes::{Exchange, join_lanes, lane, pairs};
@@ -44,7 +48,8 @@ pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<
     Ok(out)
 }
 
-/// `lanes` lanes reduce `per_lanes` whole segments together. The segments of a warp are neighbours.
+/// Writes the kernel body in which `lanes` lanes reduce `per_lanes` whole segments together. The segments of a warp
+/// are neighbours.
 fn whole_segments(
     l: &mut Lower,
     job: &Job,
@@ -94,7 +99,7 @@ fn whole_segments(
         }
         return Ok(());
     }
-    // lane u computes and stores what follows from the total of segment u
+    // lane u computes and stores the results of segment u
     let mut totals: Vec<Vec<Expr>> = Vec::new();
     for (at, r) in job.reductions.iter().enumerate() {
         let mut total: Option<Vec<Expr>> = None;
@@ -121,7 +126,7 @@ fn whole_segments(
     Ok(())
 }
 
-/// Each warp reduces all tiles of one segment. There are no more tiles than lanes.
+/// Writes the kernel body in which each warp reduces all tiles of one segment, of which there are at most 32.
 fn tiles_of_warp(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
@@ -170,7 +175,7 @@ fn tiles_of_warp(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     Ok(())
 }
 
-/// Each block reduces some tiles of one segment.
+/// Writes the kernel body in which each block reduces some tiles of one segment.
 fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
@@ -184,7 +189,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let begin = bind(l, "begin", chunk.times(tiles_per_block).plus(warp.clone()), out);
     let segment = bind(l, "segment", to_i64(row), out);
     let results = bind(l, "results", segment.clone().times(count.clone()), out);
-    // if there are few tiles, each warp of the only block has at most one
+    // a segment of at most 8 tiles has a single block, each of whose warps has at most one tile
     let few = Expr::binary(BinaryOp::Le, count.clone(), Expr::int(WARPS.into()));
     let few = bind(l, "few", few, out);
     let totals: Vec<Mem> =
@@ -238,8 +243,8 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     Ok(())
 }
 
-/// Lets the last block of a segment to arrive join the results of its tiles, of which there are more than a block has
-/// warps.
+/// Lets the last block of a segment to arrive join the results of all its tiles, which lie in scratch, and store the
+/// segment's results. This is for segments with more tiles than a block has warps.
 fn all_tiles(
     l: &mut Lower,
     job: &Job,
@@ -247,7 +252,7 @@ fn all_tiles(
     (count, blocks): (&Expr, Expr),
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
-    // the thread that arrives sees what the other threads stored
+    // the barrier before makes the stores of all threads visible to the thread that arrives
     let flag = l.k.share("last", Ty::Bool, 1);
     let last = arrive(l, (flag, 0), (segment.clone(), blocks), None, out);
     let mut epilogue = Vec::new();

@@ -1,4 +1,5 @@
-//! The variants of a segmented reduction, by the length of its segments.
+//! The variants of a segmented reduction: which mapping of segments to threads serves which lengths, strides and
+//! index widths. The launch policy takes the first variant whose guards and profit hold.
 
 use super::columns::MAX_SEGMENT_LENGTH;
 use super::job::{SegmentMapping, vector_width};
@@ -20,23 +21,24 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
-/// The maximum number of accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
+/// The maximum number of accumulators of a reduction in strips: each takes up to 4 KiB of the 48 KiB of shared
+/// memory.
 const MAX_STRIP_ACCUMULATORS: usize = 11;
 
-/// The maximum number of words of a lane's accumulators where it reduces several segments together. If they take
-/// more, it reduces one segment: eight sums of four segments would take 128 registers, and it has 64.
+/// The maximum number of words of a lane's accumulators where it reduces several segments together; if they would
+/// take more, it reduces fewer. For example, eight sums of four segments would take 128 registers, and a lane has 64.
 const MAX_ACCUMULATOR_WORDS: usize = 48;
 
-/// The minimum share of the device, in percent, that blocks keep busy in which each warp takes all tiles of a
+/// The minimum share of the device, in percent, that a launch must keep busy in which each warp takes all tiles of a
 /// segment.
 const MIN_BUSY_OF_TILES: u32 = 75;
 
-/// The minimum share of the device, in percent, that strips with several columns for each thread keep busy. If there
-/// are few columns, lanes are idle, or there are few strips, whose rows only some blocks can share
-/// (`plan/policy/spread.rs`); strips with one column for each thread then keep twice as much of the device busy.
+/// The minimum share of the device, in percent, that strips with several columns for each thread must keep busy. If
+/// there are few columns, lanes are idle, or there are few strips, and the number of blocks that can share a strip's
+/// rows is limited (`plan/policy/spread.rs`). Then strips with one column for each thread keep twice as much busy.
 const MIN_BUSY_OF_STRIPS: u32 = 51;
 
-/// The number of segments that lanes with eight columns reduce at once.
+/// The number of segments that lanes with eight columns reduce together.
 const SEGMENTS_OF_EIGHT_COLUMNS: i64 = 1;
 
 /// The maximum length of segments for which a thread reduces neighbouring segments by itself.
@@ -78,8 +80,8 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
-/// Returns the same for parts of a vector: most are long, and each read loads one element. Other calls run a loop in
-/// each thread, which has less code.
+/// Does what [`list`] does, for segments that are parts of a vector: most are long, and each read loads one element.
+/// Calls that these do not serve run a loop in each thread, which has less code.
 fn list_of_parts() -> Vec<(&'static str, Guards, SegmentMapping)> {
     vec![
         ("", Guards::contiguous().narrow().noalias(), SegmentMapping::SegmentTiles),
@@ -88,8 +90,8 @@ fn list_of_parts() -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
-/// Returns the same for a launch that also stores elements of columns. Other calls take the launches that it
-/// replaces.
+/// Does what [`list`] does, for a launch that also stores elements of columns. For calls that these do not serve,
+/// separate launches reduce and store.
 fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let longest = |n: u32, guards: Guards| Guards { longest: Some(n), ..guards };
     let (any, contiguous) = (Guards::strided().narrow(), Guards::contiguous());
@@ -110,11 +112,11 @@ fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)>
     all
 }
 
-/// The minimum number of segments for which each lane has one, where lengths are data.
+/// The minimum number of ragged segments for which each lane has one.
 const MIN_SEGMENTS_OF_LANES: u32 = 512 * super::rows::THREADS;
 
-/// Returns all variants of a fused group if it is a reduction of segments whose lengths are data. Other calls run a
-/// loop in each thread.
+/// Returns all variants of a fused group if it is a reduction of ragged segments. For calls that these do not serve,
+/// the last variant runs a loop in each thread.
 pub fn ragged_variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let s = l.facts.ragged.clone()?;
     let inner = Rc::new(Interior::whole(fused));
@@ -147,7 +149,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let along = s.along;
     let (_, k) = l.g.fresh_var(Ty::I64);
     let roots: Vec<NodeId> = s.nested.iter().flat_map(|n| Reduction::nested(l, *n).first(l, k)).collect();
-    // rows of several arrays, whose elements have two indices each
+    // rows of several arrays, each with addresses of its own
     let several = fused.domain.len() > 1 && segments::neighbours(l, &roots, k).len() > 1;
     let is_scattered = several || segments::scattered(l, &roots, k) > 0;
     let strategy = match along {
@@ -161,7 +163,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
-    // a launch that also stores elements has no variant with 64-bit indices for any strides
+    // strips with one column for each thread must be possible as an alternative; launches that also store elements
+    // lack them
     let has_narrow_strips = l.facts.stored_columns.is_none() && vector_width(l, &s, &reductions) > 1;
     let all = match l.facts.stored_columns {
         Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
@@ -173,11 +176,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
         let mapping = match mapping {
             SegmentMapping::Warp { mut lanes, mut columns, mut segments } => {
-                // joins of tuples take long, so half as many lanes exchange values, each with twice as many columns
+                // joins of tuples take long, so half as many lanes reduce a segment, each with twice as many columns
                 if is_of_tuple && lanes == 16 {
                     (lanes, columns, segments) = (8, 2 * columns, SEGMENTS_OF_EIGHT_COLUMNS);
                 }
-                // the addresses that several segments read, or many accumulators, would not fit into registers
+                // scattered addresses or many accumulators of several segments would not fit into registers
                 let most = match () {
                     _ if is_scattered => 1,
                     _ if is_counted && lanes == WARP => 2,
@@ -213,7 +216,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     };
     let list = all.into_iter().filter(|(.., mapping)| match mapping {
         SegmentMapping::Strips => fits,
-        // for other reductions one warp for each tile has enough loads in flight
+        // without counts, `SegmentTiles` has enough loads in flight
         SegmentMapping::TilesOfWarp => is_counted,
         _ => true,
     });

@@ -1,6 +1,7 @@
-//! A warp reduces the elements of one tile, of one or several segments at once. A lane has 4 of the 128 columns, in
-//! groups of `v` neighbours, as many as one access takes; or it has 8 columns that are all neighbours. The rows of
-//! 128 columns are loaded in batches, all loads of a batch before the first use.
+//! The reduction of a tile by a warp, for one or several segments at once. A tile is up to 16 rows of 128 columns
+//! (semantics 5.1). A lane has 4 of the columns, in groups of `v` neighbours that one access loads; or it has 8
+//! columns, all of them neighbours. Rows are loaded in batches, all loads of a batch before the first use. Each lane
+//! folds its columns in registers, and `lanes.rs` joins the columns.
 
 mod groups;
 
@@ -17,45 +18,47 @@ use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Reduction, by_reduction, counts, each_accumulator};
 use crate::schedule::facts::segments::{neighbours, scattered};
 
-/// The columns of a lane where a warp has all of a tile.
+/// The number of columns of a lane if all lanes of a warp share a tile.
 pub(super) const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
-/// The words that a read keeps whose neighbours lie elsewhere: its value, its address, and whether it is in bounds.
+/// The words of registers for a scattered read, that is, one whose neighbours are not neighbours in memory: its
+/// value, its address, and whether it is in bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
 
-/// The maximum number of rows that are loaded together if a segment may begin anywhere.
+/// The maximum number of rows that are loaded together if segments may begin at any address.
 const ROWS_OF_ANY_BEGIN: i64 = 4;
 
-/// The accumulators of a lane, by segment, accumulator of the reductions, and column. All segments have the same
-/// count, so they share its registers.
+/// The registers of a lane's accumulators: `[segment][accumulator][column]`. All segments have the same counts, so
+/// they share the registers of these.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
 
-/// The values of the accumulators in the first lane, by segment and reduction.
+/// The values of the accumulators in the first lane: `[segment][reduction][accumulator]`.
 type Totals = Vec<Vec<Vec<Expr>>>;
 
-/// A tile of some segments.
+/// A tile of each of some segments, at the same place in all of them.
 pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
     /// The segments (i64). Lanes of different groups may have different segments.
     pub segments: &'a [Expr],
-    /// The values that are known of the segment, if there is only one.
+    /// The nodes whose values are known for the segment, if there is only one.
     pub known: &'a [(NodeId, Expr)],
-    /// The first element, and the number of elements (both i64). If fewer than 32 lanes reduce a segment, it has at
-    /// most one row of elements.
+    /// The index in the segment of the tile's first element, and the number of its elements (both i64). If fewer than
+    /// 32 lanes reduce a segment, it has at most one row.
     pub base: Expr,
     pub count: Expr,
     /// The number of lanes that reduce a segment together: a power of two.
     pub lanes: u32,
-    /// The number of columns of a lane. If there are more than [`COLUMNS_PER_LANE`], all of them are neighbours, so
-    /// that a lane joins more of them without an exchange.
+    /// The number of columns of a lane. If it is more than [`COLUMNS_PER_LANE`], all of them are neighbours, so that
+    /// a lane joins more columns before the first exchange.
     pub columns: i64,
     /// The number of this lane among `lanes`.
     pub lane: Expr,
-    /// Whether it is one of several tiles, of which most are whole.
+    /// Whether segments have several tiles, most of which are whole.
     pub is_of_long_segment: bool,
 }
 
-/// A group of neighbouring elements of a lane: the index from which it counts, its offset, its
-/// first column, and whether it is in bounds (`None` if it always is).
+/// A group of neighbouring elements of a lane, which one access loads: the base from which its index counts (a
+/// variable and its value), its offset from that base, its first column, and whether it is in bounds (`None` if it
+/// always is).
 struct Group {
     base: (NodeId, Expr),
     offset: i64,
@@ -66,8 +69,8 @@ struct Group {
 }
 
 impl Tile<'_> {
-    /// Returns the accumulators of each reduction of each segment, in lane 0 of its group. All lanes of
-    /// the warp must take part.
+    /// Returns the accumulators of each reduction of each segment; they are right in the first of the lanes that
+    /// share the segment. All lanes of the warp must run this code.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Totals> {
         if let (Some(order), [segment], [r]) = (&self.job.in_order, self.segments, &self.job.reductions[..]) {
             let segment = (self.job.s.index, segment.clone());
@@ -103,8 +106,8 @@ impl Tile<'_> {
         Ok(totals.iter().map(|of| of.iter().map(|regs| read(regs)).collect()).collect())
     }
 
-    /// Returns the number of rows of a whole tile, if there is separate code for it. There is if the reductions count
-    /// elements: then the counts are constants, and so are the weights of means.
+    /// Returns the number of rows of a whole tile, if separate code for whole tiles pays in reductions that count
+    /// elements: there the counts are constants, hence the weights of means, too.
     fn whole_rows(&self) -> Option<i64> {
         match (self.lanes, self.is_of_long_segment) {
             (WARP, false) => None,
@@ -130,7 +133,7 @@ impl Tile<'_> {
         self.tree(l, &accs, Some(rows), out)
     }
 
-    /// Returns the lane's first element.
+    /// Returns the index in the segment of the lane's first element.
     fn first(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
         let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(self.neighbours())));
         bind(l, "first", first, out)
@@ -162,7 +165,7 @@ impl Tile<'_> {
             start = bind(l, "start", first.clone().plus(done), out);
             self.job.note_index(l, &start);
         }
-        // the rest takes the smallest batch that can hold it
+        // the rows that are left take the smallest batch that can hold them
         let mut left = Vec::new();
         let mut rows = 1;
         while rows <= batch {
@@ -218,29 +221,30 @@ impl Tile<'_> {
         let words: i64 =
             reads.iter().map(|(x, _)| self.columns * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
-        // if a segment begins anywhere, all reads are separate, most of them at constant distances from one address
+        // if segments begin at any address, each element is a read of its own, most of them at a constant distance
+        // from one address
         if !self.known.is_empty() {
             let words = (words + scattered * self.columns).max(1);
             return 1 << (WORDS_IN_FLIGHT / words).clamp(1, ROWS_OF_ANY_BEGIN).ilog2();
         }
         let words = words + scattered * self.columns * WORDS_OF_SCATTERED_READ;
-        // addresses of any strides, together with several accumulators, leave registers for fewer loads
+        // addresses with strides and several accumulators leave registers for fewer loads
         let in_flight = if self.is_counted() && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
         let rows = in_flight / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
 
-    /// Returns how many columns of a lane are neighbours.
+    /// Returns the number of a lane's columns that are neighbours.
     fn neighbours(&self) -> i64 {
         if self.columns > COLUMNS_PER_LANE { self.columns } else { self.job.v }
     }
 
-    /// Returns the distance of a lane's groups of elements that one access takes.
+    /// Returns the distance between a lane's groups in a row.
     fn group_stride(&self) -> i64 {
         if self.columns > COLUMNS_PER_LANE { self.job.v } else { i64::from(self.lanes) * self.job.v }
     }
 
-    /// Returns the offset, the first column and the row of each group of `rows` rows.
+    /// Returns the lane's groups in `rows` rows: the offset, the first column and the row of each.
     fn places(&self, rows: i64) -> Vec<(i64, usize, i64)> {
         let groups = self.columns / self.job.v;
         let place = |i: i64| {
@@ -251,7 +255,8 @@ impl Tile<'_> {
         (0..rows * groups).map(place).collect()
     }
 
-    /// Folds `rows` rows that are in bounds. `at` is the lane's first element; `so_far` rows come before it.
+    /// Folds `rows` rows that are in bounds. `at` is the lane's first element in them; `so_far` rows were folded
+    /// before.
     fn full(
         &self,
         l: &mut Lower,
@@ -267,8 +272,8 @@ impl Tile<'_> {
         self.groups(l, (&groups, so_far), self.job.v, accs, out)
     }
 
-    /// Does the same as [`Self::groups`] for groups that may be out of bounds: for these the last group is loaded,
-    /// and its values are not used.
+    /// Does what [`Self::full`] does, for rows whose groups may be out of bounds: in place of such a group the last
+    /// whole one is loaded, and its values are not used.
     fn clamped(
         &self,
         l: &mut Lower,
@@ -288,7 +293,7 @@ impl Tile<'_> {
             let is_present = Some(bind(l, "there", is_present, out));
             let index = bind(l, "k", index.min(last.clone()), out);
             if v == 1 {
-                // with more, no group may be complete, and the last one is then before the first element
+                // with vector accesses there may be no whole group, and then this index is negative
                 self.job.note_index(l, &index);
             }
             groups.push(Group {
@@ -302,7 +307,7 @@ impl Tile<'_> {
         self.groups(l, (&groups, so_far), v, accs, out)
     }
 
-    /// Folds the last elements, which are fewer than one vector access takes.
+    /// Folds the last `count % v` elements one by one.
     fn tail(
         &self,
         l: &mut Lower,
@@ -336,8 +341,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Joins the columns of each segment by the tree. `rows` is the number of elements of each column, if it is
-    /// known.
+    /// Joins the columns of each segment by the tree. `rows` is the number of elements of each column, if it is known
+    /// and the same for all.
     fn tree(
         &self,
         l: &mut Lower,
@@ -348,7 +353,7 @@ impl Tile<'_> {
         let mut all: Totals = accs.iter().map(|_| Vec::new()).collect();
         let layout = (self.neighbours(), self.lanes);
         if self.is_counted() {
-            // segments share the counts, and what follows from these
+            // segments share the counts, and what is computed from these
             let mut at = 0;
             for r in &self.job.reductions {
                 let own = at..at + r.accumulators();

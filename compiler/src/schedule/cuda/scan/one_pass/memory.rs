@@ -1,4 +1,5 @@
-//! The elements of a scan's tiles in shared memory, where each thread has places of its own.
+//! The elements of a block's tiles in shared memory. Each thread reads only places that it has written or copied
+//! itself, so no barrier is needed, except for reductions of a scan's results.
 
 use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
 use crate::kernel::{COPY_BYTES, Expr, Mem, Reg, Stmt};
@@ -11,27 +12,27 @@ use crate::schedule::element::lower::{Lower, bind};
 
 /// Shared memory for the elements of several tiles, each of which has a slot.
 pub(super) struct TileMemory {
-    /// An array for each component.
+    /// The memory for each component of a value.
     pub mems: Vec<Mem>,
-    /// The thread's first place in a slot.
+    /// The thread's first place in a slot (i32).
     pub place: Expr,
     /// The number of slots.
     pub slots: i32,
     copied: Copied,
 }
 
-/// Arrays that are copied to shared memory before they are needed.
+/// Arrays that are copied to shared memory asynchronously, a turn before they are needed.
 #[derive(Default)]
 struct Copied {
-    /// Each array with the component in whose place it goes.
+    /// Each array with the component in whose memory its elements are copied.
     arrays: Vec<(NodeId, usize)>,
-    /// Whether their elements are those of the scan.
+    /// Whether the copies are the scan's elements themselves, so that these need not be stored to their slot again.
     are_all: bool,
 }
 
 impl TileMemory {
-    /// Declares memory for the present tile, for the next one, and for the one after it if arrays are copied. What
-    /// `stays` of the present tile needs a slot as long.
+    /// Declares memory for the present and the next tile. There is a third slot for the later tile if arrays are
+    /// copied, or if the results of the present tile stay in memory for reductions (`stays`).
     pub fn new(l: &mut Lower, code: &Code, stays: bool, out: &mut Vec<Stmt>) -> TileMemory {
         let copied = code.copied_arrays(l);
         let slots = if copied.arrays.is_empty() && !stays { 2 } else { 3 };
@@ -47,13 +48,13 @@ impl TileMemory {
         !self.copied.arrays.is_empty()
     }
 
-    /// Whether what is copied are the elements of the scan.
+    /// Whether the copies are the scan's elements themselves.
     pub fn has_elements(&self) -> bool {
         self.copied.are_all
     }
 
-    /// Begins to copy the thread's elements of a tile to a slot, if there is that tile, and if all of `n` elements
-    /// up to its end exist.
+    /// Begins to copy the thread's elements of a tile to a slot, if the tile exists and is full. `n` is the number of
+    /// all elements.
     pub fn copy(
         &self,
         l: &mut Lower,
@@ -88,7 +89,7 @@ impl TileMemory {
         out.extend([Stmt::If(is_tile, copies, vec![]), Stmt::CopyGroup]);
     }
 
-    /// Loads what was copied of the next tile, from its slot.
+    /// Loads the copied elements of a tile from its slot at the place `from`, and notes their registers.
     pub fn load_copies(&self, l: &mut Lower, elements: &Elements, from: &Expr, out: &mut Vec<Stmt>) {
         for (array, component) in &self.copied.arrays {
             let ty = l.launch.g.ty(*array).elem;
@@ -101,7 +102,7 @@ impl TileMemory {
         }
     }
 
-    /// Puts the values of neighbours to a place of tiles and the ones after it.
+    /// Stores the values of neighbouring elements, from a place on.
     pub fn put(&self, l: &mut Lower, values: &[Value], at: Expr, out: &mut Vec<Stmt>) {
         for (component, mem) in self.mems.iter().enumerate() {
             let own = values.iter().map(|value| value[component].clone()).collect();
@@ -109,7 +110,7 @@ impl TileMemory {
         }
     }
 
-    /// Returns the values of a chunk of neighbours.
+    /// Loads the values of a chunk.
     pub fn get(&self, l: &mut Lower, code: &Code, at: Expr, out: &mut Vec<Stmt>) -> Vec<Value> {
         let mut values = vec![Value::new(); SCAN_CHUNK as usize];
         for (mem, ty) in self.mems.iter().zip(code.types()) {
@@ -122,8 +123,8 @@ impl TileMemory {
 }
 
 impl Code<'_> {
-    /// Returns the arrays that are copied before they are needed: all that elements read at their own indices, if
-    /// each has the type of a component of its own.
+    /// Returns the arrays that are copied asynchronously: all that elements read at their own indices, if each can be
+    /// paired with a component of its type. If possible, that is the component which its elements are.
     fn copied_arrays(&self, l: &mut Lower) -> Copied {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let roots = self.scan.elements(&mut l.launch.g, index);
@@ -147,7 +148,7 @@ impl Code<'_> {
     }
 }
 
-/// Returns the thread's first place in a row, given that in the tile.
+/// Returns the thread's first place in a row, given its first place in the tile.
 pub(super) fn row_of(place: &Expr, row: i32) -> Expr {
     if row == 0 { place.clone() } else { place.clone().plus(int32(row * SCAN_ROW as i32)) }
 }

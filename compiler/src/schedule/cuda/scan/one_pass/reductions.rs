@@ -1,11 +1,14 @@
-//! Reductions of what a scan in one pass gives, by the fixed tree (semantics 5.1), in the same launch.
+//! Reductions of the results of a scan in one pass, by the fixed tree of semantics 5.1, in the same launch. So the
+//! scan's results are not read from memory again, however many reductions there are.
 //!
-//! A tile of a scan is four tiles of the tree. When its partial results are known, each thread puts them where its
-//! elements lay in shared memory. Behind a barrier a team of 128 threads has a tile of the tree, and each of its
-//! threads a column, which reads 16 partial results and computes what is reduced from them. So nothing that the scan
-//! gives is read from memory again, however many reductions there are. The values of warps wait in shared memory
-//! until a barrier of the next tile, and one thread for each tile of the tree joins them. The last block to arrive
-//! joins the results of all tiles, level by level.
+//! ```text
+//! a tile of the scan = four tiles of the tree, each 16 rows of 128 columns
+//! each thread:             overwrites its elements in shared memory by their partial results;   barrier
+//! a team of 128 threads:   has a tile of the tree; each thread folds a column, from 16 partial results
+//! each warp:               joins its columns, and leaves the value in shared memory
+//! in the next turn:        behind its barrier, a thread for each tile of the tree joins the four warps -> scratch
+//! the last block:          joins the results of all tiles, level by level
+//! ```
 
 use super::memory::{TileMemory, row_of};
 use crate::core::{COLUMNS, NodeId, SCAN_CHUNK, SCAN_TILE, TILE};
@@ -28,10 +31,10 @@ use crate::schedule::element::reduction::{
 use crate::schedule::element::scalars;
 use crate::schedule::facts::scan_reductions::ScanReductions;
 
-/// The tiles of the tree in a tile of a scan.
+/// The number of tiles of the tree in a tile of a scan.
 const TILES: i32 = (SCAN_TILE / TILE) as i32;
 const ROWS: i64 = TILE / COLUMNS;
-/// The maximum number of operations of the rows that a thread has unrolled.
+/// The maximum number of operations of the rows that are unrolled.
 const MAX_UNROLLED: i64 = 200;
 
 /// What a block keeps for reductions.
@@ -49,12 +52,12 @@ pub(super) struct Reductions<'a> {
     count: Expr,
     /// Shared memory for the values of the block's warps, for each accumulator.
     warps: Vec<Mem>,
-    /// The tile of the scan whose warps' values wait there, or -1.
+    /// The tile of the scan whose warps' values are there and not yet joined, or -1.
     pub waiting: Reg,
 }
 
-/// A team's place: its tile of the tree has these elements, from an index (i64) and from a place in shared memory
-/// (i32) on.
+/// A thread's column of a tile of the tree: the memory that holds the partial results, the index of the column's
+/// first element (i64), and its place in the memory (i32).
 #[derive(Clone, Copy)]
 struct Place<'a> {
     tile: &'a [Mem],
@@ -80,8 +83,8 @@ impl<'a> Reductions<'a> {
         Some(Reductions { code, facts, list, others, column, team, n: n.clone(), count, warps, waiting })
     }
 
-    /// Returns the code that reduces the present tile, which has a slot, given the partial results of the thread's
-    /// elements.
+    /// Returns the code that reduces the present tile: it stores the partial results of the thread's elements in the
+    /// tile's slot, and folds columns behind a barrier.
     pub fn reduce(
         &self,
         l: &mut Lower,
@@ -99,8 +102,8 @@ impl<'a> Reductions<'a> {
         Ok(out)
     }
 
-    /// Returns the code that reduces the columns of a tile of the scan, whose partial results lie in `tile` from
-    /// `slot` on.
+    /// Returns the code that folds the columns of a tile of the scan, whose partial results lie in `tile` from `slot`
+    /// on, and leaves the values of warps in shared memory.
     fn columns(&self, l: &mut Lower, tile: &[Mem], (present, slot): (Reg, Reg)) -> Result<Vec<Stmt>> {
         let (mut out, mut body) = (Vec::new(), Vec::new());
         let t = Expr::Reg(present).times(int32(TILES)).plus(self.team.clone());
@@ -131,7 +134,7 @@ impl<'a> Reductions<'a> {
         Ok(out)
     }
 
-    /// Folds a column of a full tile.
+    /// Returns the code that folds a column of a full tile, in batches of rows.
     fn full(&self, l: &mut Lower, place: Place, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let (mut out, mut acc) = (Vec::new(), None);
         let batch = (MAX_UNROLLED / i64::from(self.facts.cost.max(1))).clamp(1, ROWS);
@@ -147,7 +150,8 @@ impl<'a> Reductions<'a> {
             let at = bind(l, "at", place.at.clone().plus(distance), &mut body);
             let mut acc = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
             let later = Place { index: &index, at: &at, ..place };
-            // any number of rows but 0 says that columns have elements, and moments count them themselves
+            // the number of rows before is unknown here (-1), but not 0: columns have elements, and moments count
+            // them
             l.in_block(|l| self.rows(l, later, (-1, batch), &mut acc, &mut body))?;
             body.extend(assigned(accs, &acc.unwrap_or_default()));
             out.push(Stmt::Seq(b, int32(1), int32((ROWS / batch) as i32), body));
@@ -155,8 +159,8 @@ impl<'a> Reductions<'a> {
         Ok(out)
     }
 
-    /// Folds `batch` rows of a column. `acc` holds the column's values after so many rows, if that is known; `None`
-    /// before the first one.
+    /// Folds `batch` rows of a column into `acc`, which is `None` before the first row. `so_far` is the number of
+    /// rows before, or negative if it is unknown.
     fn rows(
         &self,
         l: &mut Lower,
@@ -194,7 +198,8 @@ impl<'a> Reductions<'a> {
         Ok(())
     }
 
-    /// Returns the nodes of accumulators after the element at an index, given those before it, if there are any.
+    /// Returns the nodes of the accumulators after a step with the element at `index`, whose partial result has the
+    /// nodes `results`. `old` are the accumulators before; if it is empty, the element is the column's first.
     fn values(
         &self,
         l: &mut Lower,
@@ -213,7 +218,7 @@ impl<'a> Reductions<'a> {
         roots
     }
 
-    /// Folds a column of the last, partial tile row by row.
+    /// Returns the code that folds a column of the last, partial tile row by row.
     fn partial(&self, l: &mut Lower, place: Place, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         let known = self.list.iter().all(|r| r.has_identity(l.launch));
@@ -232,7 +237,7 @@ impl<'a> Reductions<'a> {
         Ok(out)
     }
 
-    /// Folds one element of the last tile, if it is in bounds.
+    /// Folds one element of the last tile, if it is in bounds. `first` says that it is the column's first.
     fn single_element(
         &self,
         l: &mut Lower,
@@ -263,8 +268,8 @@ impl<'a> Reductions<'a> {
         Ok(())
     }
 
-    /// Returns the code that joins the values of warps that wait, by a thread for each tile of the tree, and keeps
-    /// the results of tiles in scratch.
+    /// Returns the code that joins the warps' values of the waiting tile, by a thread for each tile of the tree, and
+    /// stores the results of these tiles in scratch.
     pub fn join(&self, l: &mut Lower) -> Result<Stmt> {
         let mut out = Vec::new();
         let waiting = Expr::Reg(self.waiting);
@@ -279,7 +284,7 @@ impl<'a> Reductions<'a> {
         Ok(Stmt::If(Expr::binary(BinaryOp::And, is_any, is_mine), out, vec![]))
     }
 
-    /// Lets a thread join the values of the team with its number, and store them in scratch.
+    /// Lets thread `t` join the values of the four warps of team `t`, and store the result at index `to` of scratch.
     fn store_joined(&self, l: &mut Lower, to: &Expr, width: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let first = bind(l, "warps", thread().times(int32(WARPS as i32)), out);
         let mut stores = Vec::new();
@@ -293,7 +298,8 @@ impl<'a> Reductions<'a> {
     }
 
     /// Writes the code of the last block: it joins the results of tiles level by level, in place, and computes the
-    /// scalars that follow. The result of tile t of a level replaces value t, which teams have read by then.
+    /// scalars that follow from them. The result of tile t of a level overwrites value t, which has been read by
+    /// then.
     pub fn finish(&self, l: &mut Lower, results: &[u32], out: &mut Vec<Stmt>) -> Result<()> {
         let teams = (self.code.layout.threads / COLUMNS as u32) as i32;
         let (left, round) = (l.k.reg("left", Ty::I64), l.k.reg("round", Ty::I64));
@@ -311,7 +317,7 @@ impl<'a> Reductions<'a> {
         self.store_joined(l, &mine, &width, &mut joins)?;
         let is_mine = Expr::binary(BinaryOp::Lt, thread(), int32(teams));
         let exists = Expr::binary(BinaryOp::Lt, mine, next.clone());
-        // the shared memory of the warps may be written again, and all threads see what is stored
+        // after this barrier the memory for warps' values may be written again, and all threads see the results
         let joins = Stmt::If(Expr::binary(BinaryOp::And, is_mine, exists), joins, vec![]);
         tile.extend([joins, Stmt::Barrier]);
         let rounds = next.clone().plus(Expr::int(i64::from(teams) - 1));
@@ -325,7 +331,8 @@ impl<'a> Reductions<'a> {
         Ok(())
     }
 
-    /// Returns the code that folds the columns of tile `t` of a level of `left` values, and joins those of warps.
+    /// Returns the code that folds the columns of tile `t` of a level with `left` values, and joins the columns of
+    /// each warp.
     fn upper_columns(&self, l: &mut Lower, t: &Expr, left: Reg) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut out);
@@ -344,7 +351,8 @@ impl<'a> Reductions<'a> {
         Ok(out)
     }
 
-    /// Returns the code by which one thread joins initial values with totals, and stores what follows from them.
+    /// Returns the code by which one thread joins the reductions' initial values with the totals, and stores the
+    /// scalars that follow.
     fn scalars(&self, l: &mut Lower, results: &[u32]) -> Result<Vec<Stmt>> {
         l.k.once = true;
         let (mut out, mut loads) = (Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! What the blocks of a scan in one pass have of one another: totals that they publish and await, and the end.
+//! The communication among the blocks of a scan in one pass: totals that they publish and await in words of memory,
+//! and the clearing of these words at the end. A word holds 4 bytes of a value and a mark that they are there.
 
 use super::{ARRIVALS, Blocks, GROUP};
 use crate::error::Result;
@@ -12,7 +13,8 @@ use crate::schedule::cuda::scan::{Value, load_all, store_all};
 use crate::schedule::element::lower::{Lower, bind};
 
 impl Blocks<'_> {
-    /// Returns the code by which the first warp halves the rows of the next tile, and publishes its total.
+    /// Returns the code by which the first warp scans the totals of the next tile's rows, and publishes the tile's
+    /// total.
     pub(super) fn publish(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let total = code.halve_rows(l, (&self.rows, &self.halved), &mut out)?;
@@ -22,7 +24,8 @@ impl Blocks<'_> {
         Ok(out)
     }
 
-    /// Returns the counters of a tile's words, of each component the first one.
+    /// Returns the place of a tile's first word for each component, as the number of a counter of 4 bytes. A word is
+    /// two counters.
     fn word(&self, l: &mut Lower, tile: Expr, out: &mut Vec<Stmt>) -> Vec<Expr> {
         let counters: Vec<i32> = self.code.types().map(|ty| ty.size() as i32 / 2).collect();
         let first = tile.times(int32(counters.iter().sum())).plus(int32(TICKET_COUNTERS as i32));
@@ -34,8 +37,10 @@ impl Blocks<'_> {
         offsets.map(|offset| first.clone().plus(int32(offset))).collect()
     }
 
-    /// Returns the code of a round: each warp awaits the totals of a group up to the present tile's, of whose tiles a
-    /// lane has one; then all threads join the groups before it. The first warp, which publishes, has the last group.
+    /// Returns the code of a round, in which each warp has one of the groups from `self.group` on, up to the present
+    /// tile's group. Each lane awaits the total of one tile that is before the present one, and the warp scans them.
+    /// Then all threads join the totals of the groups before the present tile's. The first warp has published just
+    /// before, so it gets the last group of the round.
     pub(super) fn round(&self, l: &mut Lower, group: &Expr, place: &Expr) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let warps = code.warps();
@@ -82,8 +87,8 @@ impl Blocks<'_> {
         Ok(out)
     }
 
-    /// Lets the block arrive. Returns the code of the last one to arrive, which clears tickets and words, and whether
-    /// this one is it.
+    /// Lets the block arrive at the end. Returns the code of the last block to arrive, which clears tickets and
+    /// words, and the condition that this block is the last.
     pub(super) fn clear(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> (Vec<Stmt>, Expr) {
         let flag = l.k.share("last", Ty::Bool, 1);
         out.push(Stmt::Barrier);

@@ -1,5 +1,5 @@
-//! The joins of a strip: the values of a block's warps are joined through shared memory, and those of its blocks
-//! through scratch, by the last block to arrive.
+//! The joins of a strip's partial results: shared memory joins the values of a block's warps; the last block of the
+//! strip to arrive joins the values of all its blocks, which lie in scratch.
 
 use super::{MAX_SPAN, Strip, WARPS, is_below};
 use crate::core::COLUMNS;
@@ -15,22 +15,23 @@ use crate::schedule::element::nested_loop::{assign, read};
 use crate::schedule::element::reduction::{Reduction, by_reduction};
 use std::ops::Range;
 
-/// The columns of reductions with several accumulators that a lane has in registers at once.
+/// The number of tree columns that a lane has in registers at once in reductions with several accumulators.
 const COUNTED_COLUMNS: i64 = 4;
 
-/// Some columns of the results of a strip's blocks.
+/// Some tree columns of the sequence of the blocks' results, which is reduced like a segment of its own.
 struct Columns<'a> {
-    /// The warp's first column.
+    /// The warp's first tree column.
     first: &'a Expr,
-    /// The numbers of the columns, from that one on.
+    /// The numbers of these tree columns, counted from the warp's first one.
     numbers: Range<i64>,
-    /// The number of results of a segment.
+    /// The number of results for each segment.
     count: &'a Expr,
 }
 
 impl Strip<'_> {
-    /// Joins the warps' values of each segment. Lane l of warp 0 then has the totals of the segments l, 32 + l and so
-    /// on. `value_stride` is the distance of a lane's values in shared memory.
+    /// Joins the warps' values of each segment through shared memory. Lane l of warp 0 then has the totals of the
+    /// strip's segments l, 32 + l, and so on. `value_stride` is the distance between a lane's segments in the strip:
+    /// 1 if they are neighbours, 32 if they are those of [`Strip::segment`].
     pub(super) fn join(
         &self,
         l: &mut Lower,
@@ -75,8 +76,9 @@ impl Strip<'_> {
         Ok(totals)
     }
 
-    /// Joins the results of the strip's blocks, `count` values for each segment, as far as they are in this warp's 16
-    /// columns. A thread has its segments in the order that [`Strip::join`] needs.
+    /// Joins the results of the strip's blocks, `count` for each segment, as far as they belong to this warp's 16
+    /// tree columns. A lane has the segments of [`Strip::segment`], so its loads and those of its neighbours are
+    /// coalesced.
     pub(super) fn load_partials(
         &self,
         l: &mut Lower,
@@ -102,13 +104,13 @@ impl Strip<'_> {
             }
             values.push(per_reduction);
         }
-        // the shared memory of the warps may be written again
+        // after this barrier the shared memory for the warps' values may be written again
         out.push(Stmt::Barrier);
         Ok(values)
     }
 
-    /// Joins some columns of the results of the strip's blocks for one reduction of segment `j`. It is the `q`-th of
-    /// the lane, and may be beyond the last segment.
+    /// Joins some tree columns of the blocks' results, for one reduction of segment `j`: the lane's `q`-th segment,
+    /// which exists only if `inside`.
     fn partials(
         &self,
         l: &mut Lower,
@@ -140,7 +142,7 @@ impl Strip<'_> {
             let next: Vec<Expr> = r.scratch.iter().zip(&absent).map(load).collect();
             let mut joined = join(l, r, &read(acc), &next, &mut steps)?;
             if r.is_counted() {
-                // of two columns that are joined, only the higher one may be absent
+                // in joins with counts only the second operand may be absent, so the first row is taken as it is
                 let is_first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
                 let begins = |(next, joined): (Expr, Expr)| is_first.clone().select(next, joined);
                 joined = next.into_iter().zip(joined).map(begins).collect();
@@ -157,7 +159,7 @@ impl Strip<'_> {
         pairs(l, r, accs.iter().map(|acc| read(acc)).collect(), out)
     }
 
-    /// Computes the strip's elements from the totals, and stores them; only warp 0 does so.
+    /// Computes the strip's results from the totals, and stores them. Only warp 0 runs this code.
     pub(super) fn store_results(
         &self,
         l: &mut Lower,

@@ -1,5 +1,5 @@
-//! Short segments of columns, up to 128 elements: a thread reduces `v` neighbouring segments, with 8
-//! elements of each in flight.
+//! Columns of up to 128 elements, which are one row of a tile: a thread reduces `v` neighbouring segments. It loads 8
+//! elements of each, joins them, and a pairwise accumulator joins these batches.
 
 use super::{BATCH, Strip, THREADS, is_below};
 use crate::core::{COLUMNS, NodeId, linear};
@@ -13,7 +13,7 @@ use crate::schedule::element::counter::Counter;
 use crate::schedule::element::lower::{Lower, Surroundings, bind};
 use crate::schedule::element::reduction::Reduction;
 
-/// Writes the code of a thread.
+/// Writes the kernel body.
 pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let mut out = Vec::new();
@@ -71,7 +71,8 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
 }
 
 impl Strip<'_> {
-    /// Stores the values of elements from `at` on, as far as they exist, of the segments from `j` on.
+    /// Stores the values of a batch's elements that exist, in launches that store elements. `at` is the first
+    /// element, `j` the first segment.
     fn store_batch(
         &self,
         l: &mut Lower,
@@ -98,8 +99,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and joins them. For
-    /// elements out of bounds the last one is loaded, which nothing uses.
+    /// Loads 8 neighbouring elements, from `at` on, of each of the `v` segments from `j` on, and joins them. In place
+    /// of elements out of bounds the last one is loaded, and its value is replaced by the reduction's identity.
     fn batch(
         &self,
         l: &mut Lower,

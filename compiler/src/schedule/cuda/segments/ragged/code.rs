@@ -1,4 +1,5 @@
-//! What the functions that write the code of a block of segments share.
+//! The state that is shared by the functions which write a kernel for ragged segments, and the code for segments that
+//! are known to have no elements.
 
 use super::ended::Ended;
 use crate::error::Result;
@@ -8,10 +9,10 @@ use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::element::reduction::bound;
 
-/// The maximum number of elements of a segment that a lane reduces if they come by way of shared memory.
+/// The maximum number of elements of a segment that a lane reduces from shared memory.
 pub const SHORT_STAGED: i64 = 64;
 
-/// What the functions that write the code of a block of segments share.
+/// What the functions that write a kernel for ragged segments share.
 pub struct Code<'a> {
     pub job: &'a Job<'a>,
     pub lane: Expr,
@@ -19,7 +20,7 @@ pub struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// Returns the condition that a segment may have elements, if some are known to have none.
+    /// Computes the condition that a segment may have elements; `None` if nothing is known about that.
     pub(super) fn may_have_some(
         &self,
         l: &mut Lower,
@@ -32,8 +33,7 @@ impl Code<'_> {
         Ok(Some(bound(l, "some", value, out)))
     }
 
-    /// Stores the elements of a segment by `store`, or, if the segment is known to have no elements, their constant
-    /// values.
+    /// Stores the results of a segment: by `store` if it may have elements, else the values that empty segments have.
     pub(super) fn store_ended(
         &self,
         l: &mut Lower,

@@ -1,6 +1,7 @@
-//! Segments of which only the first ones may have elements: a number on the device says how many. The runs of keys
-//! are an example: there may be as many runs as elements, but mostly are fewer. A block whose segments all come after
-//! them reads nothing but that number.
+//! Launches in which only the first segments have elements, and a number on the device says how many these are. In a
+//! reduction by key, for example, each run of equal keys is a segment. There may be as many runs as elements, so that
+//! many segments are launched, but mostly there are far fewer. A block whose segments are all beyond that number
+//! reads nothing else.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
@@ -15,12 +16,12 @@ use rustc_hash::FxHashMap as HashMap;
 pub struct Ended {
     /// The condition that a segment may have elements.
     pub condition: NodeId,
-    /// The values of all other segments, which need no reduction.
+    /// The results of all other segments, which need no reduction.
     pub others: Vec<NodeId>,
 }
 
 impl Ended {
-    /// Finds this in the segments' length, if it says so.
+    /// Finds the condition in the node of the segments' length, and what the results become if it is false.
     pub fn of(l: &mut LaunchContext, s: &Segments) -> Option<Ended> {
         let condition = condition(&l.g, s.length, s.index)?;
         let no = l.g.lit(Lit::bool(false));
@@ -34,8 +35,8 @@ impl Ended {
     }
 }
 
-/// Returns the condition without which a length is 0, if it is that the segment's index is below a number that all
-/// segments share.
+/// Returns a condition `index < count`, with the same `count` for all segments, such that `length` is 0 where it is
+/// false: from `select(index < count, .., 0)`, possibly inside minima and other such selections.
 fn condition(g: &Graph, length: NodeId, index: NodeId) -> Option<NodeId> {
     let is_zero = |n: NodeId| g.as_lit(n).is_some_and(|n| n.as_i64() == 0);
     match *g.op(length) {

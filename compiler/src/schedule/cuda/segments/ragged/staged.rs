@@ -1,8 +1,15 @@
-//! Elements of short segments in shared memory. If an element depends on its place in a vector alone, the lanes of a
-//! warp compute the elements of a stretch side by side, whatever segments these belong to; then each lane reduces its
-//! own segment from shared memory. A stretch begins with the first segment that is left, and ends with the last
-//! segment that fits. It includes the elements of long segments in between, which nothing uses. So neighbouring short
-//! segments take one stretch, or a few.
+//! Short segments by way of shared memory, where an element depends only on its place in a vector (and not on its
+//! segment). The lanes of a warp compute the elements of a *stretch* of that vector side by side, whatever segments
+//! these belong to, and store them in shared memory; then each lane reduces its own segment from there.
+//!
+//! ```text
+//! vector     |seg 0|seg 1  |2|  seg 3   |seg 4 |      lane i has segment i
+//! stretch    ^begins at the first segment not reduced yet, and has room for `most` elements
+//!            lanes whose segments lie inside it reduce them; the others wait for a later stretch
+//! ```
+//!
+//! A stretch also covers the elements of long segments in between, which nothing uses. Neighbouring short segments
+//! take one stretch, or a few.
 
 use super::code::{Code, SHORT_STAGED};
 use crate::core::linear::{self, Linear};
@@ -21,29 +28,30 @@ use std::collections::BTreeMap;
 /// The bytes of shared memory for the elements of all warps of a block.
 const BYTES: i64 = 36 << 10;
 
-/// The minimum and the maximum number of elements of a stretch that is worth it.
+/// The minimum number of elements of a stretch for which staging pays, and the maximum.
 const STRETCH: [i64; 2] = [2 * SHORT_STAGED, 16 * SHORT_STAGED];
 
-/// The number of elements that a lane loads before it stores one.
+/// The number of elements that a lane loads before it stores the first to shared memory.
 const BATCH: i64 = 8;
 
-/// The index of no element.
+/// The begin of a segment for lanes that have no segment left to reduce.
 const NONE: i32 = i32::MAX;
 
-/// The elements of segments as functions of their place in a vector.
+/// The elements of all segments as functions of their place in a vector.
 pub struct Places {
-    /// The place where a segment begins.
+    /// The place of a segment's first element, as a function of the segment's index.
     begin: NodeId,
     /// The variable of a place.
     place: NodeId,
-    /// The first values of a column that begins with the element at that place, for all reductions.
+    /// The values with which the element at that place begins a tree column, for all accumulators.
     firsts: Vec<NodeId>,
     /// The maximum number of elements of a stretch.
     most: i64,
 }
 
 impl Places {
-    /// Returns the elements of segments as functions of their place, or `None` if they depend on anything else.
+    /// Rewrites elements as functions of their place: all indices of reads must be `begin + k + constant`, with the
+    /// same `begin` of the segment. Returns `None` if an element depends on anything else.
     pub fn of(l: &mut LaunchContext, job: &Job) -> Option<Places> {
         let ((k, index), (_, place)) = (l.g.fresh_var(Ty::I64), l.g.fresh_var(Ty::I64));
         let mut firsts: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l, index)).collect();
@@ -88,10 +96,10 @@ impl Places {
     }
 }
 
-/// The stretch of a warp.
+/// The warp's current stretch.
 struct Stretch<'a> {
     places: &'a Places,
-    /// Shared memory for each first value; `None` for constants.
+    /// Shared memory for each of [`Places::firsts`]; `None` for those that are constants.
     memory: &'a [Option<Mem>],
     /// The index in shared memory of the warp's first element.
     base: &'a Expr,
@@ -102,7 +110,7 @@ struct Stretch<'a> {
 }
 
 impl Code<'_> {
-    /// Reduces short segments, one in each lane, by way of shared memory, and assigns their accumulators.
+    /// Reduces short segments, one in each lane, stretch by stretch, and assigns their accumulators.
     pub(super) fn short_staged(
         &self,
         l: &mut Lower,
@@ -161,7 +169,7 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Orders the memory accesses of the warp's lanes by a broadcast.
+    /// Orders the shared-memory accesses of the warp's lanes: a broadcast synchronises them.
     fn in_order(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         bind(l, "order", Expr::Broadcast(Box::new(self.lane.clone())), out);
     }
@@ -197,8 +205,8 @@ impl Stretch<'_> {
         Ok(())
     }
 
-    /// Computes a row of elements for each of `rows`, from element `at` of the stretch on. Those after the place
-    /// `last` get its value, which nothing reads.
+    /// Computes `rows` rows of 32 elements, from element `at` of the stretch on, and stores them in shared memory.
+    /// Elements after the place `last` are computed as that one, and nothing reads them.
     fn batch(
         &self,
         l: &mut Lower,
@@ -234,7 +242,8 @@ impl Stretch<'_> {
         }
         let values = l.in_block(|l| l.region(&vars, &roots, segment, out))?;
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "element", e, out)).collect();
-        // a row takes 33 words, so that lanes whose distance is a power of two access different banks
+        // a row of 32 elements takes 33 places: this padding avoids bank conflicts between lanes whose elements are a
+        // power of two apart
         let to = at.clone().plus(shifted(at.clone(), i64::from(WARP)));
         let to = bind(l, "to", self.base.clone().plus(to).plus(self.lane.clone()), out);
         let mut values = values.into_iter();
@@ -247,8 +256,8 @@ impl Stretch<'_> {
         Ok(())
     }
 
-    /// Returns the first values, for the accumulators `own`, of columns that begin with `number` neighbours from
-    /// element `at` of the stretch on.
+    /// Loads from shared memory, for the accumulators `own`, the values with which `number` neighbours from element
+    /// `at` of the stretch on begin tree columns.
     fn read(
         &self,
         l: &mut Lower,

@@ -1,4 +1,4 @@
-//! The groups of neighbouring elements that a lane loads and folds.
+//! The code that loads a lane's groups of neighbouring elements and folds them into its columns.
 
 use super::{Accumulators, Group, Tile};
 use crate::core::deviations::Count;
@@ -12,8 +12,8 @@ use crate::schedule::element::lower::Lower;
 use crate::schedule::element::reduction::{by_reduction, counts};
 
 impl Tile<'_> {
-    /// Folds groups of `v` neighbours of all segments into their columns, which have had `so_far` rows before. All
-    /// loads come before the first use.
+    /// Folds groups of `v` neighbours of all segments into their columns, into which `so_far` rows were folded
+    /// before. All loads come before the first use.
     pub(super) fn groups(
         &self,
         l: &mut Lower,
@@ -61,7 +61,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Returns the counts of a column after each row of some groups, for each reduction.
+    /// Returns the counts of a column after each of the groups' rows, by row and reduction.
     fn numbers(
         &self,
         l: &mut Lower,
@@ -81,7 +81,7 @@ impl Tile<'_> {
         (0..rows).map(&mut of_row).collect()
     }
 
-    /// Loads by vector accesses what the elements at neighbouring indices read.
+    /// Loads, by vector accesses, what the elements of a group read.
     fn load(
         &self,
         l: &mut Lower,
@@ -96,8 +96,8 @@ impl Tile<'_> {
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// Folds the element of a segment at an index into its column, whose counts may be known. The counts belong to
-    /// all segments, so only the first segment changes them.
+    /// Folds the element at `index` of a segment into its column. `numbers` are the column's counts after this step,
+    /// where they are known. Segments share the registers of counts, so only the first segment changes them.
     fn step(
         &self,
         l: &mut Lower,
