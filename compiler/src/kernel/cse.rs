@@ -1,5 +1,5 @@
-//! Common subexpressions of integers: a value stays in a register until the end of the block that
-//! computes it.
+//! Common subexpression elimination for integers: a value that is computed twice is kept in a register, until the end
+//! of the block that computes it first.
 //!
 //! ```text
 //! let %a: f32 = x[add(mul(%i, n_x), %j)]          let %common0: i64 = add(mul(%i, n_x), %j)
@@ -7,11 +7,11 @@
 //!                                                 let %b: f32 = y[%common0]
 //! ```
 //!
-//! The method is scoped value numbering: equal operations of equal operands have one number, and a number has a
-//! register from the statement that first computes it up to the end of that statement's block. Floats are left alone,
-//! because lowering already names the values that they share. Variables, loads, and sums with a constant, which an
-//! address adds at no cost ([`super::index`]), are left alone, too. The pass runs before divisions are written out,
-//! each of which takes about twenty lines.
+//! The method is scoped value numbering: equal operations on equal operands have one number, and a number has a
+//! register from the statement that first computes it up to the end of that statement's block. Left alone are:
+//! operations on floats, because lowering already binds shared values of these to registers; variables and loads,
+//! whose values change; and sums with a constant, which an address adds at no cost ([`super::index`]). The pass runs
+//! before divisions are expanded, each to about twenty statements.
 
 use super::index::split;
 use super::parts::find_variables;
@@ -47,7 +47,7 @@ pub fn run(k: &mut Kernel) {
     });
 }
 
-/// The key by which operations are equal.
+/// An operation with the numbers of its operands: operations with equal keys have equal values.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Lit(Lit),
@@ -61,12 +61,12 @@ enum Key {
     Cast(Ty, u32),
 }
 
-/// The first computation of a number, in the open blocks.
+/// The first computation of a number in the blocks that enclose the current statement (the open blocks).
 #[derive(Clone, Copy)]
 struct First {
-    /// The number of this computation in the kernel.
+    /// The position of this computation among all of the kernel; both walks meet them in the same order.
     computation: usize,
-    /// The register that holds it.
+    /// The register that holds the value, if there is one.
     register: Option<Reg>,
 }
 
@@ -74,18 +74,19 @@ struct First {
 #[derive(Clone, Copy)]
 struct Node {
     number: Option<u32>,
-    /// Whether it may get a register of its own.
+    /// Whether its value is worth a register.
     named: bool,
     /// The number of nodes below it, itself included.
     size: usize,
 }
 
-/// The state of two identical walks over the kernel: the first one counts, the second one rewrites.
+/// The state of two identical walks over the kernel: the first one counts the uses of each computation, the second
+/// one rewrites.
 struct CommonSubexpressions<'a> {
     k: &'a mut Kernel,
     /// Whether any array has a stride.
     strided: bool,
-    /// Whether each register is a variable.
+    /// For each register, whether it is a variable, whose value changes.
     changing: Vec<bool>,
     numbers: FxHashMap<Key, u32>,
     /// For each register that `let` defines, the number of its value.
@@ -100,15 +101,15 @@ struct CommonSubexpressions<'a> {
     uses: Vec<u32>,
     /// How many computations the current walk has met.
     computations: usize,
-    /// The nodes of the current expression, each before those below it.
+    /// The nodes of the current expression in preorder.
     nodes: Vec<Node>,
-    /// Whether anything is computed twice.
+    /// Whether anything is computed twice; if not, there is no second walk.
     repeats: bool,
     rewrites: bool,
 }
 
 impl CommonSubexpressions<'_> {
-    /// Walks a block. A value that is first computed in it is known until its end.
+    /// Walks a block. Values that are first computed in it are forgotten at its end.
     fn block(&mut self, body: &mut Vec<Stmt>) {
         let open = self.undo.len();
         if self.rewrites {
@@ -128,7 +129,7 @@ impl CommonSubexpressions<'_> {
 
     fn stmt(&mut self, s: &mut Stmt, out: &mut Vec<Stmt>) {
         match s {
-            // the condition is computed again before each iteration
+            // the condition stays as it is, because it is computed again before each iteration
             Stmt::While(_, body) => self.block(body),
             Stmt::Let(r, e, _) => self.bound(*r, e, out),
             Stmt::LoadVec(_, m, i) | Stmt::LoadMatrices { from: m, index: i, .. } => self.index(*m, i, out),
@@ -150,7 +151,8 @@ impl CommonSubexpressions<'_> {
                 values.iter_mut().for_each(|e| self.expr(e, out));
                 self.index(*m, i, out);
             }
-            // a branch with a single read becomes a predicated read, so its address is computed in any case
+            // a branch with a single read becomes a predicated read, whose address is computed unconditionally: so it
+            // is treated like a statement outside the branch
             Stmt::If(c, then, otherwise) if reads_only(then) && otherwise.is_empty() => {
                 self.expr(c, out);
                 then[0].expressions_mut(&mut |e| self.expr(e, out));
@@ -162,8 +164,9 @@ impl CommonSubexpressions<'_> {
         }
     }
 
-    /// Walks a `let`. If its value is new, its register holds it from here on; otherwise the
-    /// register gets the number of the known value. A copy is known by the register that it copies.
+    /// Walks a `let`. If its value is new, the register of the `let` holds it from here on; otherwise that register
+    /// gets the number of the known value. Uses of a register that is a copy become uses of the register that it
+    /// copies.
     fn bound(&mut self, r: Reg, e: &mut Expr, out: &mut Vec<Stmt>) {
         self.number(e);
         if let Expr::Reg(from) = e
@@ -190,7 +193,7 @@ impl CommonSubexpressions<'_> {
         self.nodes.clear();
     }
 
-    /// Walks the index of an access. A constant in it stays where the address can add it.
+    /// Walks the index of an access. A constant summand stays at the top, where the address can add it at no cost.
     fn index(&mut self, m: Mem, i: &mut Expr, out: &mut Vec<Stmt>) {
         self.split(m, i);
         self.expr(i, out);
@@ -209,7 +212,8 @@ impl CommonSubexpressions<'_> {
         }
     }
 
-    /// Numbers an expression and the nodes below it, and splits the indices of its loads.
+    /// Numbers an expression and the nodes below it, and splits the indices of its loads. Returns the expression's
+    /// number and type.
     fn number(&mut self, e: &mut Expr) -> (Option<u32>, Ty) {
         let at = self.nodes.len();
         self.nodes.push(Node { number: None, named: false, size: 1 });
@@ -251,7 +255,7 @@ impl CommonSubexpressions<'_> {
             (Expr::Cast(ty, _), [Some(a), ..]) => (Some(Key::Cast(*ty, a)), *ty),
             (e, _) => (None, self.k.ty(e)),
         };
-        // arithmetic of floats gets no number
+        // operations on floats get no number
         let key = key.filter(|_| !ty.is_float());
         let number = key.map(|key| {
             let next = self.numbers.len() as u32;
@@ -259,8 +263,8 @@ impl CommonSubexpressions<'_> {
         });
         self.first.resize(self.numbers.len(), None);
         let size = self.nodes.len() - at;
-        // a single instruction on values that are computed anyway is not worth a register; if
-        // arrays have strides, which occupy registers, only a division is worth one
+        // a single cheap instruction is not worth a register; if arrays have strides, which occupy registers, only a
+        // division is worth one
         let costs = match &*e {
             Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => true,
             Expr::Binary(BinaryOp::Mul, ..) => !self.strided,
@@ -270,7 +274,7 @@ impl CommonSubexpressions<'_> {
         (number, ty)
     }
 
-    /// Counts or rewrites the node `at` and those below it.
+    /// Counts or rewrites `e`, the node with the number `at`, and the nodes below it.
     fn visit(&mut self, e: &mut Expr, at: usize, out: &mut Vec<Stmt>) {
         let Node { number, named, size } = self.nodes[at];
         let Some(number) = number.filter(|_| named || size == 1) else {
@@ -315,7 +319,7 @@ impl CommonSubexpressions<'_> {
         });
     }
 
-    /// Returns the number of the next first computation.
+    /// Returns the position of the next first computation, and counts one use of it in the first walk.
     fn computation(&mut self) -> usize {
         if !self.rewrites {
             self.uses.push(1);
@@ -324,7 +328,7 @@ impl CommonSubexpressions<'_> {
         self.computations - 1
     }
 
-    /// Makes a number known until the end of the current block.
+    /// Notes the first computation of a number, which holds until the end of the current block.
     fn known(&mut self, number: u32, first: First) {
         self.first[number as usize] = Some(first);
         self.undo.push(number);

@@ -1,9 +1,10 @@
-//! Drops what no store, record or other effect needs: registers, local arrays, and loops and choices that become
-//! empty. Lowering binds everything that a strategy might need, and not every body needs all of it.
+//! Dead code elimination: drops what no store, error record or other effect needs. That is registers, local arrays,
+//! and loops and branches that become empty. Lowering binds everything that a strategy might need, and not every
+//! kernel needs all of it.
 //!
 //! The method is mark-and-sweep. Statements with an effect are live. So are the definitions of registers that live
-//! statements use, stores to local arrays that these read, and the conditions and bounds of the blocks in which they
-//! stand. Everything else goes, even variables that only compute each other's next values.
+//! statements use, the stores to local arrays that live statements read, and the loops and branches that enclose live
+//! statements. Everything else is dropped, even variables of a loop that only compute each other's next values.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 
@@ -15,7 +16,7 @@ pub fn run(k: &mut Kernel) {
     }
 }
 
-/// The marks of what is live.
+/// Which registers and local arrays are live.
 struct Liveness {
     regs: Vec<bool>,
     locals: Vec<bool>,
@@ -69,7 +70,7 @@ impl Liveness {
     }
 }
 
-/// A statement, and the number of the loop or choice in which it stands.
+/// A statement, and the number of the innermost loop or branch that encloses it.
 #[derive(Clone, Copy)]
 struct Place<'k> {
     statement: &'k Stmt,
@@ -78,21 +79,22 @@ struct Place<'k> {
 
 struct Marking<'k> {
     live: Liveness,
-    /// The last statement that gives each register a value, by its number in `places`.
+    /// For each register, the number in `places` of the last statement that defines it.
     definitions: Vec<Option<u32>>,
-    /// The last store to each local array.
+    /// For each local array, the number in `places` of the last store to it.
     stores: Vec<Option<u32>>,
-    /// Definitions and stores, each with the number of the one before it for the same register or local array. A
-    /// separate list for each of thousands of registers would take most of the time.
+    /// Definitions and stores as linked lists: each has the number of the previous one for the same register or local
+    /// array. A vector of its own for each of thousands of registers would take most of the pass's time.
     places: Vec<(Place<'k>, Option<u32>)>,
-    /// The loops and choices, and whether something in them is live.
+    /// The loops and branches, and whether something in them is live.
     blocks: Vec<(Place<'k>, bool)>,
     /// Live statements whose operands are not marked yet.
     pending: Vec<Place<'k>>,
 }
 
 impl<'k> Marking<'k> {
-    /// Notes the definitions of each register and the stores to each local array, and marks the effects.
+    /// Notes the definitions of each register and the stores to each local array. Statements with effects become
+    /// pending.
     fn collect(&mut self, body: &'k [Stmt], block: Option<usize>) {
         for statement in body {
             let place = Place { statement, block };
@@ -120,7 +122,7 @@ impl<'k> Marking<'k> {
                     self.blocks.push((place, false));
                     let inner = Some(self.blocks.len() - 1);
                     if matches!(statement, Stmt::While(..)) {
-                        // nothing shows that the loop ends
+                        // the loop might not terminate, which is an effect
                         self.pending.push(place);
                     }
                     statement.blocks().into_iter().for_each(|b| self.collect(b, inner));
@@ -130,7 +132,7 @@ impl<'k> Marking<'k> {
         }
     }
 
-    /// Marks a loop or choice, and those around it.
+    /// Marks a loop or branch, and those that enclose it.
     fn mark_blocks(&mut self, mut block: Option<usize>) {
         while let Some(b) = block {
             let (place, is_live) = &mut self.blocks[b];
@@ -143,11 +145,11 @@ impl<'k> Marking<'k> {
         }
     }
 
-    /// Marks what a statement defines and what its expressions use, without those of inner blocks.
+    /// Marks what a statement defines and what its expressions use, but not the statements of inner blocks.
     fn mark(&mut self, statement: &'k Stmt) {
         match statement {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => self.mark_register(*r),
-            // if one sum is live, all of them are
+            // one operation defines all sums, so if one of them is live, all are
             Stmt::MultiplyMatrices { sums, .. } | Stmt::MultiplyStaged { sums, .. } => {
                 sums.iter().for_each(|r| self.mark_register(*r));
             }
@@ -180,7 +182,7 @@ impl<'k> Marking<'k> {
         }
     }
 
-    /// Adds the statements of a list to those whose operands are still to be marked.
+    /// Makes the statements of a list pending: from the one with the number `last` back to the first.
     fn wait(&mut self, mut last: Option<u32>) {
         while let Some(at) = last {
             let (place, before) = self.places[at as usize];
@@ -196,8 +198,8 @@ fn add<'k>(places: &mut Vec<(Place<'k>, Option<u32>)>, last: &mut Option<u32>, p
     *last = Some(places.len() as u32 - 1);
 }
 
-/// Returns whether an expression contains a broadcast, which orders the memory accesses of the
-/// lanes and therefore must stay.
+/// Returns whether an expression contains a broadcast. A broadcast also orders the memory accesses of a warp's lanes,
+/// so it must stay even if its value is not used.
 fn orders(e: &Expr) -> bool {
     let mut found = matches!(e, Expr::Broadcast(_));
     e.children(|child| found |= orders(child));

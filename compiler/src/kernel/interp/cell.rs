@@ -1,4 +1,11 @@
-//! The last accesses of each element, and which of them race.
+//! Race detection for one element of memory: its last accesses, and whether a new access races with one of them. Two
+//! accesses by different threads race if one of them is a write, and no synchronisation orders them (`clock.rs`).
+//!
+//! ```text
+//! new read     races with the last write and updates that its thread has not seen
+//! new write    races with these, and with unseen reads
+//! new update   (a join of a value, as an atomic addition) races with an unseen write and unseen reads
+//! ```
 
 use super::clock::{Clocks, Epoch};
 use super::lanes::lanes;
@@ -20,10 +27,10 @@ pub(super) struct Access<'k> {
     pub through: Target,
 }
 
-/// The accesses of an element by several lanes of one warp, at one statement and epoch: most elements of shared
-/// memory are read by whole warps.
+/// Accesses of an element by several lanes of one warp, in one statement and epoch. Grouping them saves memory and
+/// time, because most elements of shared memory are read by whole warps.
 struct Group<'k> {
-    /// The access of the warp's first thread, which may not be one of the lanes.
+    /// The access as the warp's first thread would have made it; that thread need not be among the lanes.
     first: Access<'k>,
     lanes: u32,
 }
@@ -46,13 +53,13 @@ impl<'k> Group<'k> {
         Access { epoch: Epoch { thread: epoch.thread + lane as u32, ..epoch }, ..self.first }
     }
 
-    /// Returns the lanes whose accesses a thread has not seen.
+    /// Returns the mask of the lanes whose accesses a thread has not seen.
     fn unseen(&self, clocks: &Clocks, thread: u32) -> u32 {
         clocks.unseen(thread, self.first.epoch.thread, self.lanes, self.first.epoch.step)
     }
 }
 
-/// The last access of an element by each thread, as long as no other thread has seen it.
+/// Accesses of an element, at most the last one of each thread, as groups of lanes.
 #[derive(Default)]
 struct Groups<'k>(Vec<Group<'k>>);
 
@@ -74,8 +81,8 @@ impl<'k> Groups<'k> {
         }
     }
 
-    /// Replaces the accesses by a new one that has seen them all, if they are of one warp. Returns whether that is
-    /// so.
+    /// Replaces all accesses by a new one, if they are one group and the new one's thread has seen all of it: what
+    /// races with them also races with the new one. Returns whether it did.
     fn replace(&mut self, clocks: &Clocks, new: Access<'k>) -> bool {
         match &mut self.0[..] {
             [old] if old.unseen(clocks, new.epoch.thread) == 0 => *old = Group::of(new),
@@ -86,7 +93,7 @@ impl<'k> Groups<'k> {
 
     /// Returns the access of the lowest thread among those that this thread has not seen.
     fn first_unseen(&self, clocks: &Clocks, thread: u32) -> Option<Access<'k>> {
-        // the last access of a thread stands behind its earlier ones
+        // later groups come first, because the last access of a thread is in the latest group
         let unseen = self.0.iter().rev().filter_map(|g| match g.unseen(clocks, thread) {
             0 => None,
             lanes => Some(g.access(lanes.trailing_zeros() as usize)),
@@ -94,7 +101,7 @@ impl<'k> Groups<'k> {
         unseen.min_by_key(|a| a.epoch.thread)
     }
 
-    /// Returns the access of the lowest thread through another memory.
+    /// Returns the access of the lowest thread among those through another memory than `through`.
     fn through_other(&self, through: Target) -> Option<Access<'k>> {
         let other = self.0.iter().filter(|g| g.first.through != through);
         other.map(|g| g.access(g.lanes.trailing_zeros() as usize)).min_by_key(|a| a.epoch.thread)
@@ -105,13 +112,13 @@ impl<'k> Groups<'k> {
     }
 }
 
-/// The last accesses of an element that later ones could race with.
+/// The accesses of an element that later ones could race with.
 #[derive(Default)]
 pub(super) struct Cell<'k> {
     write: Option<Access<'k>>,
-    /// The reads since the last write that no later read has seen.
+    /// The reads since the last write, without those that a later read has replaced.
     reads: Groups<'k>,
-    /// The joins of values since the last write. They race with reads and writes, but not with one another.
+    /// The updates (joins of values) since the last write. They race with reads and writes, but not with one another.
     updates: Groups<'k>,
 }
 
@@ -126,7 +133,7 @@ impl<'k> Cell<'k> {
         self.unseen_write(clocks, thread).or_else(|| self.updates.first_unseen(clocks, thread))
     }
 
-    /// Records a read. Returns the write that races with it, if any.
+    /// Records a read. Returns the write or update that races with it, if any.
     pub fn read(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<Access<'k>> {
         let thread = new.epoch.thread;
         if let Some(change) = self.unseen_change(clocks, thread) {
@@ -138,7 +145,7 @@ impl<'k> Cell<'k> {
         None
     }
 
-    /// Records a write. Returns the access that races with it, if any, and whether that is a write.
+    /// Records a write. Returns the access that races with it, if any, and whether that is a write or update.
     pub fn write(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
         let thread = new.epoch.thread;
         if let Some(change) = self.unseen_change(clocks, thread) {
@@ -152,8 +159,7 @@ impl<'k> Cell<'k> {
         racing.map(|r| (r, false))
     }
 
-    /// Records that a value is joined to the element. Returns the access that races with it, if any, and whether that
-    /// is a write.
+    /// Records an update. Returns the access that races with it, if any, and whether that is a write.
     pub fn update(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
         let thread = new.epoch.thread;
         if let Some(write) = self.unseen_write(clocks, thread) {
@@ -173,12 +179,12 @@ impl<'k> Cell<'k> {
         self.updates.0.clear();
     }
 
-    /// Returns the accesses that nothing has followed.
+    /// Returns the recorded accesses.
     pub fn last(&self) -> impl Iterator<Item = Access<'k>> {
         self.write.iter().copied().chain(self.reads.iter()).chain(self.updates.iter())
     }
 
-    /// Returns the last write, or else a read, through another memory than `through`. If
+    /// Returns an access through another memory than `through`: the last write, else an update, else a read. If
     /// `only_writes` is set, reads are ignored.
     pub fn through_other(&self, through: Target, only_writes: bool) -> Option<Access<'k>> {
         let written = self.write.filter(|w| w.through != through);

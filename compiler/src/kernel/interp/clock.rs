@@ -1,17 +1,17 @@
-//! The order of accesses: each thread has a vector clock.
+//! Vector clocks, by which the interpreter knows which accesses are ordered.
 //!
-//! The method is FastTrack (Flanagan, Freund: FastTrack: efficient and precise dynamic race
-//! detection, PLDI 2009). Every thread counts its own epochs, from one synchronisation to the next,
-//! and knows up to which epoch of each other thread it has seen everything. An access is ordered
-//! before another one if the second one's thread has seen the epoch of the first. Whether a race is
-//! found does not depend on the order in which threads happen to run.
+//! The method is FastTrack (Flanagan, Freund: FastTrack: efficient and precise dynamic race detection, PLDI 2009). A
+//! thread's *epochs* are the stretches between its synchronisations, numbered from 1. Every thread knows, for each
+//! other thread, the last epoch that it has seen: all that happened up to that epoch is ordered before what it does
+//! now. So access `a` is ordered before access `b` if the thread of `b` has seen the epoch of `a`. Whether a race is
+//! found does not depend on the order in which the interpreter happens to run threads.
 
 use crate::kernel::WARP;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// For each thread of the grid, the last epoch that has been seen, grouped by block, in ascending order. A block
-/// without an entry has not been seen at all.
+/// For each thread of the grid, the last epoch that has been seen; 0 for none. There is an entry for each block, in
+/// ascending order of blocks; a block without an entry has not been seen at all.
 #[derive(Clone, Default)]
 pub(super) struct Clock(Vec<(u32, Rc<[u32]>)>);
 
@@ -21,7 +21,7 @@ impl Clock {
         Some(&self.0[at].1)
     }
 
-    /// The entry of a block of `width` threads, none of which has been seen if there was none.
+    /// Returns the entry of a block of `width` threads. If there was none, it is made, with no thread seen.
     fn entry(&mut self, block: u32, width: usize) -> &mut [u32] {
         let at = self.0.binary_search_by_key(&block, |entry| entry.0).unwrap_or_else(|at| {
             self.0.insert(at, (block, vec![0; width].into()));
@@ -58,12 +58,12 @@ pub(super) struct Clocks {
     width: usize,
     /// The current epoch of each thread, from 1.
     own: Vec<u32>,
-    /// What each thread has seen of the others. Threads that met share one clock.
+    /// What each thread has seen of the others. Threads that synchronised with each other share one clock.
     seen: Vec<Rc<Clock>>,
 }
 
 impl Clocks {
-    /// Makes the clocks of `blocks` blocks of `width` threads, none of which has seen another.
+    /// Makes the clocks of `blocks` blocks of `width` threads. No thread has seen another.
     pub fn new(blocks: usize, width: usize) -> Clocks {
         let threads = blocks * width;
         Clocks { width, own: vec![1; threads], seen: vec![Rc::default(); threads] }
@@ -74,7 +74,7 @@ impl Clocks {
         Epoch { thread, step: self.own[thread as usize] }
     }
 
-    /// Returns whether the thread has seen that epoch.
+    /// Returns whether a thread has seen an epoch (of its own, always).
     pub fn has_seen(&self, thread: u32, e: Epoch) -> bool {
         if thread == e.thread {
             return true;
@@ -83,8 +83,8 @@ impl Clocks {
         self.seen[thread as usize].of(block).is_some_and(|steps| steps[place] >= e.step)
     }
 
-    /// Returns those of some lanes of a warp, whose first thread is `warp`, of which the thread has not seen the
-    /// current epoch.
+    /// Returns the mask of those of the `lanes` of a warp whose epoch `step` the thread has not seen. `warp` is the
+    /// number of the warp's first thread.
     pub fn unseen(&self, thread: u32, warp: u32, lanes: u32, step: u32) -> u32 {
         let own = if thread / WARP * WARP == warp { 1 << (thread % WARP) } else { 0 };
         let others = lanes & !own;
@@ -98,18 +98,18 @@ impl Clocks {
         others & late
     }
 
-    /// Returns whether the thread has seen anything of a block, which has begun then.
+    /// Returns whether the thread knows that a block has begun.
     pub fn has_met(&self, thread: u32, block: u32) -> bool {
         self.place(thread).0 == block || self.seen[thread as usize].of(block).is_some()
     }
 
-    /// Returns whether any thread of a block has seen that epoch.
+    /// Returns whether any thread of a block has seen an epoch.
     pub fn is_seen_in(&self, block: u32, e: Epoch) -> bool {
         let first = block * self.width as u32;
         (first..first + self.width as u32).any(|t| self.has_seen(t, e))
     }
 
-    /// Returns the block of a thread, and its number there.
+    /// Returns the block of a thread, and the thread's number in it.
     fn place(&self, thread: u32) -> (u32, usize) {
         (thread / self.width as u32, thread as usize % self.width)
     }
@@ -140,8 +140,7 @@ impl Clocks {
         }
     }
 
-    /// Releases everything that the thread has done and seen into `clock`, for threads that acquire
-    /// it later.
+    /// Releases everything that the thread has done and seen into `clock`, for threads that acquire it later.
     pub fn release(&mut self, thread: u32, clock: &mut Clock) {
         clock.join(&self.seen[thread as usize]);
         self.advance(thread as usize, clock);
@@ -152,7 +151,7 @@ impl Clocks {
         Rc::make_mut(&mut self.seen[thread as usize]).join(clock);
     }
 
-    /// Marks the thread's epoch as seen by `clock`, and begins the next one.
+    /// Marks the thread's current epoch as seen in `clock`, and begins the thread's next epoch.
     fn advance(&mut self, thread: usize, clock: &mut Clock) {
         let (block, place) = self.place(thread as u32);
         clock.entry(block, self.width)[place] = self.own[thread];

@@ -1,8 +1,8 @@
 //! Tiled contraction: elements (i, j), or (p, i, j), that each reduce over k a function of values at (i, k) and
 //! values at (j, k). Examples are matrix products that are written by hand, the distances of all pairs of points, and
 //! products over other semirings. They are tiled for shared memory and registers as matrix products are (`product/`;
-//! Volkov, Demmel 2008). Chosen for segmented reductions whose elements have values of both kinds (`find.rs`); the
-//! cost is that of the pairs' operations.
+//! Volkov, Demmel 2008). Chosen for segmented reductions whose elements read values of both kinds (`find.rs`). The
+//! cost is that of the operations for all (i, j, k).
 //!
 //! ```text
 //!                       columns j
@@ -11,22 +11,23 @@
 //!                   +--------------+
 //!         +---+     +--------------+
 //!  rows   | s |     |  [4 x 4] ..  |  16 x 16 threads, each with a register tile
-//!  i      | l |     |  ..          |
-//!         | o |     |              |
-//!         | t |     |              |
+//!  i      | o |     |  ..          |
+//!         | m |     |              |
+//!         | e |     |              |
+//!         | k |     |              |
 //!         +---+     +--------------+
 //!   staged: values at (i, k)
 //! ```
 //!
-//! The order of each reduction is that of semantics 5.1: tiles of 2048 inner indices, in which 128 columns fold 16
-//! rows each and then join as a binary tree. (These columns are those of k; they have nothing to do with the columns
-//! of the result.) A block stages some neighbouring columns with all of their rows at once (`staging.rs`). Each
-//! thread folds one column after another for its register tile, and joins a few of them in registers. A pairwise
-//! accumulator in local memory (`schedule/element/counter.rs`) takes these joins, and another one the tiles: each is
-//! touched only once in several columns.
+//! Each reduction follows the fixed tree of semantics 5.1: tiles of 2048 inner indices k, in which 128 tree columns
+//! fold 16 rows each and then join as a binary tree. (A tree column is a set of inner indices, unlike the columns j
+//! of the result.) A block stages some neighbouring tree columns at once, with all 16 rows (`staging.rs`). Each
+//! thread folds one tree column after another for its register tile, and joins a few of them in registers. Pairwise
+//! accumulators in local memory (`schedule/element/counter.rs`), one for these joins and one for tiles, take the
+//! results: they are accessed only once for several tree columns.
 //!
-//! Threads load one value at a time, so that arrays may have any alignment. Where k is the contiguous
-//! index of an array, neighbouring threads load neighbouring columns of k.
+//! Threads load one value at a time, so arrays may have any alignment. Where k is the contiguous index of an array,
+//! neighbouring threads load neighbouring k, so that loads are coalesced.
 
 mod block;
 mod find;
@@ -45,10 +46,11 @@ use block::Block;
 pub use params::{ContractionParams, THREADS};
 pub use variants::variants;
 
-/// Writes the code of one thread.
+/// Writes the kernel body.
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ContractionParams) -> Result<Vec<Stmt>> {
     l.k.kernel.threads = THREADS;
-    // without a bound a block has a multiprocessor for itself, which idles at the block's barriers
+    // without this bound only one block would be resident on a multiprocessor, which would idle at the block's
+    // barriers
     l.k.kernel.min_resident_blocks = 2;
     let mut out = Vec::new();
     let block = Block::new(l, fused, params, &mut out)?;

@@ -1,13 +1,21 @@
-//! Cooperative nest: elements that all loop over the same arrays, such as all pairs of bodies, or sums over all
-//! centres (Nyland, Harris, Prins 2007). Each thread computes one element. The threads of a block load what the loop
-//! needs into shared memory together, tile by tile, by 16-byte accesses, and each thread loops over the tile. Chosen
-//! for groups with such loops whose staged values fit into shared memory; the cost is that of the pairs' operations.
+//! Cooperative nest: elements that all loop over the same arrays, such as the forces on each body from all bodies
+//! (Nyland, Harris, Prins 2007). Each thread computes one element. The threads of a block cooperate in loading what
+//! the loop needs into shared memory, tile by tile, by 16-byte accesses; then each thread loops over the tile.
 //!
-//! A fold takes the elements of the tile in order. A reduction follows the tree of semantics 5.1 column by column,
-//! with as many columns at once as a 16-byte access of shared memory holds; a pairwise accumulator joins the columns
+//! ```text
+//! for each tile of the inner indices k:
+//!     all threads:   stage the values that depend on k alone;   barrier
+//!     each thread:   for k in the tile: acc = step(acc, element i of the thread, staged values of k);   barrier
+//! ```
+//!
+//! Chosen for groups with such loops whose staged values fit into shared memory. The cost is that of the operations
+//! of all pairs (i, k).
+//!
+//! A fold takes the elements of the tile in order. A reduction follows the fixed tree of semantics 5.1, with as many
+//! of its columns at once as a 16-byte access of shared memory holds; a pairwise accumulator joins the columns
 //! (`schedule/element/counter.rs`). All reductions and folds over one extent share a loop. With two or four elements
-//! for each thread, which would share what they read, there are too few threads (measured: 35.3 TFLOP/s of n-body
-//! with one element, 34.6 with two, 17.0 with four).
+//! for each thread, loads from shared memory would be shared, but there would be too few threads (measured: 35.3
+//! TFLOP/s of n-body with one element, 34.6 with two, 17.0 with four).
 
 mod tile;
 
@@ -26,15 +34,15 @@ use rustc_hash::FxHashSet as HashSet;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Bytes of shared memory that every device gives a block.
+/// The bytes of static shared memory that a block may use on every device.
 const MAX_SHARED_BYTES: i64 = 48 << 10;
 const ROWS: i64 = TILE / COLUMNS;
-/// The number of rows of a column that are unrolled. The first row is separate.
+/// The number of rows of a column by which the loop over rows is unrolled. The first row is outside the loop.
 const UNROLLED_ROWS: i64 = 3;
-/// The maximum number of operations, and of elements, of an unrolled loop body.
+/// The maximum number of operations, and below it of elements, of an unrolled loop body.
 const MAX_BODY: usize = 512;
 const MAX_UNROLLED: i64 = 16;
-/// The maximum number of words of accumulators: a tree has 24 registers for each word.
+/// The maximum number of words of accumulators. A tree takes 24 registers for each of them.
 const MAX_WORDS: usize = 8;
 
 /// A fused group as a cooperative nest.
@@ -44,19 +52,19 @@ pub struct CooperativeNestParams {
     /// The values of the items' elements.
     roots: Vec<NodeId>,
     nest: Nest,
-    /// What is staged for each loop.
+    /// What is staged in shared memory for each loop.
     staged: Vec<Staged>,
 }
 
-/// What a loop needs of each inner index.
+/// What a loop stages for each inner index, and how it is cut into tiles.
 struct Staged {
-    /// Values that depend on the inner index only.
+    /// The values that are staged: they read arrays and depend on the inner index only.
     parts: Vec<NodeId>,
-    /// Values that depend on the element only.
+    /// Values that depend on the element only, and are computed before the loop.
     invariants: Vec<NodeId>,
-    /// The vector width of accesses.
+    /// The vector width of accesses to shared memory.
     v: i64,
-    /// The number of elements of a tile in shared memory.
+    /// The number of inner indices that are in shared memory at once.
     len: i64,
     /// The number of elements by which the loop is unrolled.
     unrolled: i64,
@@ -82,7 +90,7 @@ fn staging_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: 
     let mut known = HashSet::default();
     let parts = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[k]) && loop_nests::reads(g, n));
     let invariants = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[index]));
-    // what remains is computed for each pair, and must read no arrays
+    // what remains is computed for each pair of an element and an inner index, and must read no arrays
     let reads = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
     let words: usize = of.inner.iter().map(|i| i.ty.size().div_ceil(4)).sum();
     if parts.is_empty() || of.order == Order::Panels || !reads.is_empty() || words > MAX_WORDS {
@@ -102,7 +110,7 @@ fn staging_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: 
 
 /// The element of a thread.
 struct Element {
-    /// The nodes that replace variables: the index is the thread's own.
+    /// The nodes that replace variables.
     env: Env,
     /// The known values of nodes.
     known: Vec<(NodeId, Expr)>,
@@ -115,7 +123,7 @@ pub fn main(
     strided: bool,
 ) -> Result<Vec<Stmt>> {
     l.k.kernel.threads = THREADS;
-    // without a bound ptxas takes 32 registers, and the pairs of an element are computed one after another:
+    // without a bound ptxas limits itself to 32 registers, and the operations of an element's pairs do not overlap:
     // n-body gets 31.6 TFLOP/s in place of 37.2 with 74 registers
     l.k.kernel.min_resident_blocks = 2;
     let items = stored(l.launch, fused);
@@ -123,7 +131,7 @@ pub fn main(
     let mut out = Vec::new();
     let at = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(to_i64(thread()));
     let at = bind(l, "at", at, &mut out);
-    // threads out of bounds take part in loading; they compute the last element again, and do not store it
+    // threads out of bounds must load and reach barriers; they compute the last element again, and store nothing
     let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
     let mut element = Element { env: Env::default(), known: vec![(params.index, i.clone())] };
     for (of, staged) in params.nest.loops.iter().zip(&params.staged) {
@@ -150,7 +158,7 @@ pub fn main(
     Ok(out)
 }
 
-/// One loop of the nest, while it is lowered.
+/// A loop of the nest that is being lowered.
 struct TiledLoop<'a> {
     of: &'a Loop,
     staged: &'a Staged,
@@ -171,7 +179,7 @@ impl TiledLoop<'_> {
         self.of.inner.iter().map(|i| i.ty).collect()
     }
 
-    /// Folds in index order.
+    /// Writes the loop of folds, in index order: whole tiles, then the last, partial one. Returns the results.
     fn sequence(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let (v, len, unrolled) = (self.staged.v, self.staged.len, self.staged.unrolled);
         let count = l.region(&[], &[self.of.extent], &Expr::int(0), out)?.remove(0);
@@ -212,7 +220,7 @@ impl TiledLoop<'_> {
         Ok(read(&acc))
     }
 
-    /// Folds by the tree of semantics 5.1.
+    /// Writes the loop of reductions, by the fixed tree of semantics 5.1. Returns the results.
     fn tree(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let count = l.region(&[], &[self.of.extent], &Expr::int(0), out)?.remove(0);
         let count = bind(l, "count", count, out);
@@ -247,13 +255,13 @@ impl TiledLoop<'_> {
         Ok(read(&result))
     }
 
-    /// Returns the number of columns of a tile that are in shared memory at once.
+    /// Returns the number of columns of a tile that are in shared memory at once (a group of columns).
     fn columns(&self) -> i64 {
         self.staged.len / ROWS
     }
 
-    /// Returns the element of the tile that lies at index `s` of shared memory, for the `group`-th
-    /// columns of the tile.
+    /// Returns the number in the tile of the element that lies at index `s` of shared memory, while that holds the
+    /// tile's group of columns with the number `group`.
     fn tile_element(&self, group: &Expr, s: Expr) -> Expr {
         let columns = self.columns();
         if columns == COLUMNS {

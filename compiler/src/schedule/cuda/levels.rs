@@ -1,10 +1,14 @@
-//! The upper levels of the fixed tree, in the same launch (semantics 5.1, step 4). The last block
-//! of a group of 2048 tiles reduces the group's results; the block that finishes the last group
-//! reduces the results of the groups, and computes the scalars that follow from them.
+//! The upper levels of the fixed tree, in the same launch as the tiles (semantics 5.1, step 4). A group is 2048
+//! neighbouring tiles.
 //!
-//! No block waits for another: each block arrives once at the counter of its group, and each group
-//! once at a counter of all groups. If one last block joined the results of all tiles instead, 2^26
-//! elements would take 10 us more.
+//! ```text
+//! the last block of a group to arrive:      reduces the results of the group's tiles
+//! the last group to arrive (that block):    reduces the results of the groups, and computes the scalars that follow
+//! ```
+//!
+//! No block waits for another: each block arrives once at the counter of its group, and each group once at a counter
+//! of all groups. If a single last block joined the results of all tiles instead, 2^26 elements would take 10 us
+//! more.
 
 use super::expressions::{int32, thread, to_i64, warp_number};
 use super::tree::{Column, StoredValues, join_warps, variables, width_of};
@@ -17,7 +21,7 @@ use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Reduction, by_reduction, tiles, totals_of};
 use crate::schedule::element::scalars as values;
 
-/// The values that a thread of a reduction has computed about its block.
+/// A block of a reduction: its position among the blocks and tiles, as values that its threads have computed.
 pub struct ReductionBlock {
     /// The column of this thread.
     pub column: Column,
@@ -26,23 +30,23 @@ pub struct ReductionBlock {
     /// The block's group, and the group's first tile (both i64).
     pub group: Expr,
     pub base: Expr,
-    /// The block's index in its group (i32), and the number of blocks of a full group (i32).
+    /// The block's number in its group, and the number of blocks of a full group (both i32).
     pub index_in_group: Expr,
     pub blocks_per_group: Expr,
-    /// Shared memory for a value per warp, for each accumulator.
+    /// Shared memory for a value of each warp, for each accumulator.
     pub shared: Vec<Mem>,
     /// Registers of thread 0 for the results of all tiles, for each accumulator.
     pub totals: Vec<Reg>,
 }
 
 impl ReductionBlock {
-    /// Whether there are results of tiles to be joined: those of a single tile are the totals.
+    /// Whether there are several tiles, whose results must be joined. The result of a single tile is the total.
     fn joins(&self) -> Expr {
         Expr::binary(BinaryOp::Gt, self.count.clone(), Expr::int(1))
     }
 
-    /// Returns the statement by which a thread keeps the results of tile `t`. Thread 0 keeps those of an only tile in
-    /// `totals`; results of several tiles go to scratch.
+    /// Returns the statement by which a thread stores the results of tile `t`: in scratch, or, if it is the only
+    /// tile, in the registers `totals` of thread 0.
     pub fn keep(&self, reductions: &[Reduction], t: &Expr, values: Vec<Expr>) -> Stmt {
         let scratch = reductions.iter().flat_map(|r| &r.scratch);
         let store = scratch.zip(&values).map(|(m, e)| Stmt::Store(*m, t.clone(), e.clone())).collect();
@@ -62,8 +66,8 @@ pub fn is_zero(x: &Expr) -> Expr {
     Expr::binary(BinaryOp::Eq, x.clone(), int32(0))
 }
 
-/// Writes the whole kernel around `work`, which computes this block's tiles and keeps their results
-/// ([`ReductionBlock::keep`]).
+/// Writes the whole kernel around `work`, which computes this block's tiles and stores their results by
+/// [`ReductionBlock::keep`].
 pub fn complete(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -88,7 +92,7 @@ pub fn complete(
     let pairs = members.plus(int32(TEAMS as i32 - 1));
     let pairs = Expr::binary(BinaryOp::Shr, pairs, int32(TEAMS.trailing_zeros() as i32));
     let blocks = pairs.min(b.blocks_per_group.clone());
-    // the thread that arrives sees what the other threads stored
+    // after this barrier the stores of all threads are visible to thread 0, which arrives for the block
     body.push(Stmt::Barrier);
     let is_alone = Expr::binary(BinaryOp::Eq, blocks.clone(), int32(1));
     let last = arrive(l, (flag, 0), (group.clone(), blocks), Some(is_alone), &mut body);
@@ -97,7 +101,7 @@ pub fn complete(
     let mut upper = reduce.tile(l, &base, &end)?;
     let finished = Stmt::Assign(done, Expr::Lit(Lit::bool(true)));
     let mut several = Vec::new();
-    // the results of the groups lie after those of the tiles in scratch
+    // in scratch, the results of groups lie behind those of tiles
     let aligned = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
     let behind = bind(l, "behind", aligned, &mut several);
     several.push(reduce.store(behind.clone().plus(group)));
@@ -126,8 +130,8 @@ pub fn complete(
     Ok(())
 }
 
-/// Lets thread 0 arrive at a counter for its block, unless `is_alone` says that there is no other block. Returns
-/// whether the block is the last of `of` blocks to arrive; all threads read that from shared memory.
+/// Lets thread 0 arrive at a counter for its block, unless `is_alone` says that there is no other block. Returns the
+/// condition that the block is the last of `of` blocks to arrive, which all threads read from shared memory.
 pub fn arrive(
     l: &mut Lower,
     (flag, at): (Mem, i32),
@@ -150,7 +154,7 @@ pub fn arrive(
     bind(l, "complete", Expr::load(flag, int32(at)), out)
 }
 
-/// Joins the tiles of the upper levels, in one block.
+/// The reduction of upper levels by one block.
 pub struct UpperLevels<'a> {
     pub reductions: &'a [Reduction],
     pub column: &'a Column,
@@ -161,8 +165,7 @@ pub struct UpperLevels<'a> {
 }
 
 impl UpperLevels<'_> {
-    /// Reduces the values of the scratch arrays from `base` on, before `end`, at most 2048, into
-    /// thread 0's `totals`.
+    /// Reduces the values `base .. end` of scratch, at most 2048, into thread 0's `totals`.
     fn tile(&self, l: &mut Lower, base: &Expr, end: &Expr) -> Result<Vec<Stmt>> {
         let (mut out, mut columns, mut joins) = (Vec::new(), Vec::new(), Vec::new());
         let c = self.column;
@@ -193,8 +196,8 @@ impl UpperLevels<'_> {
         Stmt::If(is_zero(&thread()), store, vec![])
     }
 
-    /// Reduces `m` values from `behind` on, level by level, in place: the result of tile t replaces
-    /// value t, which no later tile reads. One level is enough up to 2^33 elements.
+    /// Reduces `m` values of scratch from `behind` on into `totals`, level by level, in place: the result of tile t
+    /// overwrites value t, which no later tile reads. One level suffices up to 2^33 elements.
     pub fn levels(&self, l: &mut Lower, behind: &Expr, m: &Expr) -> Result<Vec<Stmt>> {
         let left = l.k.reg("left", Ty::I64);
         let t = l.k.reg("t", Ty::I64);
@@ -206,7 +209,7 @@ impl UpperLevels<'_> {
         let end = bind(l, "end", end, &mut tile);
         tile.append(&mut self.tile(l, &base, &end)?);
         tile.push(self.store(behind.clone().plus(Expr::Reg(t))));
-        // all threads see thread 0's store, and the shared memory of the warps may be written again
+        // after this barrier all threads see thread 0's store, and the warps' shared memory may be written again
         tile.push(Stmt::Barrier);
         level.push(Stmt::Seq(t, Expr::int(0), next_count.clone(), tile));
         level.push(Stmt::Assign(left, next_count));

@@ -1,15 +1,21 @@
-//! The steps of a radix sort, a block for each tile.
+//! The steps of a radix sort (`core/digits.rs`), with a block for each tile. One step counts the tile's elements by
+//! digit, and a later one moves the elements (D. Merrill, A. Grimshaw, "High performance and scalable radix sorting",
+//! 2011).
 //!
-//! A warp has 512 neighbours of the tile. It has a counter for each digit, and its lanes count their elements there
-//! row by row, one lane after the other ([`Stmt::Count`]). What a lane gets from a counter is how many elements with
-//! its digit come before its own in the warp, so that elements with equal digits keep their order. The sums of the
-//! warps' counters are the tile's counts.
+//! **Count.** A warp has 512 neighbouring elements of the tile, and a counter in shared memory for each of the 256
+//! digits. Its lanes count their elements row by row, one lane after the other ([`Stmt::Count`]). The counter's old
+//! value is the element's rank: the number of elements with the same digit before it in the warp. So the sort is
+//! stable. The tile's counts are the sums of its warps' counters.
 //!
-//! To move the tile's elements, the counts that come before each warp's counters are added: that gives the place of
-//! each element in the order of the tile. Elements are first stored there in shared memory, array by array, and then
-//! at their destinations, so that neighbouring threads store to neighbouring addresses except where a digit ends (D.
-//! Merrill, A. Grimshaw, "High performance and scalable radix sorting", 2011). Places past the last element count as
-//! elements with the last digit: they come after all elements of their tile, and are not stored.
+//! **Move.** An element's place in the tile, ordered by digits:
+//!
+//! ```text
+//! place = elements with lower digits in the tile + elements with its digit in earlier warps + its rank
+//! ```
+//!
+//! Elements are first stored at their places in shared memory, array by array, and then at their destinations. So
+//! neighbouring threads store to neighbouring addresses, except where a digit ends. Elements past the last one count
+//! as elements with the last digit: their places are behind all others of the tile, and nothing stores them.
 
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64, warp_number};
@@ -30,13 +36,13 @@ use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
-/// The threads of a block: each adds the counters of one digit.
+/// The threads of a block: each sums the warps' counters of one digit.
 const THREADS: u32 = DIGITS as u32;
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The number of elements of a thread.
 const OF_THREAD: i64 = DIGIT_TILE / THREADS as i64;
 const OF_WARP: i64 = DIGIT_TILE / WARPS;
-/// At least the bits of an element's number in its warp: the digit lies above them.
+/// The number of low bits that hold an element's rank in its warp, with room to spare; its digit lies above them.
 const RANK_BITS: i32 = 16;
 
 /// Returns the variants of a step of a radix sort, or `None` if the group is not one.
@@ -56,15 +62,15 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(vec![group(false, &[usual]), group(true, &[("_any", strided.narrow()), ("_any_wide", strided)])])
 }
 
-/// Writes the code of a thread, and returns it with the grid.
+/// Returns the kernel body and its grid.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
     step: &RadixStep,
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
-    // four blocks share a multiprocessor, so that some rank or store while others load; addresses of any strides take
-    // more registers, so that fewer blocks fit
+    // four blocks are resident on a multiprocessor, so that some rank or store while others load; addresses with
+    // strides take more registers, so that fewer blocks fit
     l.k.kernel.min_resident_blocks = if layout.strided { 2 } else { 4 };
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
@@ -99,7 +105,7 @@ pub fn main(
     Ok((out, Grid::Segments(1)))
 }
 
-/// What the functions that write a thread's code share.
+/// What the functions that write the kernel share.
 struct Code<'a> {
     fused: &'a FusedGroup,
     step: &'a RadixStep,
@@ -107,14 +113,14 @@ struct Code<'a> {
     warp: Expr,
     layout: ThreadLayout,
     elements: Elements,
-    /// The number of all elements, and of the tile's, and whether the tile is full.
+    /// The number of all elements, the number of the tile's elements, and whether the tile is full.
     n: Expr,
     in_tile: Expr,
     is_full: Expr,
     /// The counters of all warps, and the index of the first one of the thread's warp.
     counters: Mem,
     of_warp: Expr,
-    /// The number of the thread's digit in this tile, among all digits of all tiles.
+    /// The index of the count of the thread's digit in this tile, in the matrix of digits and tiles.
     number: Expr,
 }
 
@@ -127,8 +133,7 @@ impl Code<'_> {
         }
     }
 
-    /// Returns the values of some nodes for each of the thread's elements. Places past the last element get the
-    /// values of that one.
+    /// Returns the values of some nodes for each of the thread's elements. Elements past the last one get its values.
     fn load(
         &self,
         l: &mut Lower,
@@ -141,8 +146,8 @@ impl Code<'_> {
         tile.values(l, ("x", types), &|_, _| {}, roots, out)
     }
 
-    /// Counts the digits of the thread's elements. For each element returns one register, which holds its digit, from
-    /// bit [`RANK_BITS`] on, and how many elements with that digit come before it in the warp.
+    /// Counts the digits of the thread's elements. Returns for each element one value that packs its digit, above
+    /// [`RANK_BITS`], and its rank: the number of elements with that digit before it in the warp.
     fn ranks(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let digits = self.load(l, &[Ty::I32], |l, i| vec![self.step.digit(&mut l.launch.g, i)], out)?;
         let mut ranks = Vec::new();
@@ -161,8 +166,8 @@ impl Code<'_> {
         Ok(ranks)
     }
 
-    /// Replaces each warp's counters by the sums of those before it in the tile. Returns the total of the thread's
-    /// digit.
+    /// Sums the warps' counters of the thread's digit, and returns the total. If elements are moved, each warp's
+    /// counter is replaced by the sum of those of earlier warps.
     fn sum_warps(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
         let mut total = Expr::Lit(Lit::zero(Ty::U32));
         for w in 0..WARPS {
@@ -176,7 +181,7 @@ impl Code<'_> {
         total
     }
 
-    /// Stores the counts of the tile, less the places past the last element.
+    /// Stores the tile's counts. Elements past the last one were counted with the last digit, so they are subtracted.
     fn store_counts(&self, l: &mut Lower, total: &Expr, out: &mut Vec<Stmt>) {
         let is_last = Expr::binary(BinaryOp::Eq, thread(), int32(DIGITS as i32 - 1));
         let behind = is_last.select(int32(DIGIT_TILE as i32).minus(self.in_tile.clone()), int32(0));
@@ -187,8 +192,8 @@ impl Code<'_> {
         }
     }
 
-    /// Returns the place of each of the thread's elements in the order of the tile, and two arrays that say where the
-    /// element of a place goes: the digit of each place, and for each digit the distance from places to destinations.
+    /// Computes the place of each of the thread's elements in the tile, and two arrays in shared memory that give the
+    /// destination of a place: `place + distances[digit_of[place]]`.
     fn places(&self, l: &mut Lower, ranks: &[Expr], total: &Expr, out: &mut Vec<Stmt>) -> Result<Places> {
         let sums = l.k.share("sums", Ty::U32, WARPS as u32);
         let up_to = self.scan_warp(l, total, out);
@@ -230,7 +235,7 @@ impl Code<'_> {
         Ok(Places { own, digit_of, distances })
     }
 
-    /// Returns for each lane the sum of the values of the lanes up to it.
+    /// Returns the inclusive prefix sum over the lanes of a warp.
     fn scan_warp(&self, l: &mut Lower, value: &Expr, out: &mut Vec<Stmt>) -> Expr {
         let (mut sum, mut distance) = (value.clone(), 1);
         while distance < WARP {
@@ -246,13 +251,13 @@ impl Code<'_> {
     /// Stores the elements of the tile at their destinations, array by array.
     fn store(&self, l: &mut Lower, places: &Places, out: &mut Vec<Stmt>) -> Result<()> {
         let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
-        // keys and indices are integers; one buffer of shared memory holds one after the other
+        // keys and indices are integers, so one buffer of shared memory serves all arrays in turn
         debug_assert!(types.iter().all(|ty| ty.is_int()), "{types:?}");
         let of_stage = if types.iter().any(|ty| ty.size() == 8) { Ty::U64 } else { Ty::U32 };
         let stage = l.k.share("stage", of_stage, DIGIT_TILE as u32);
         for (number, (it, ty)) in self.fused.items.iter().zip(types).enumerate() {
             if number > 0 {
-                // other threads may still be reading what the buffer held before
+                // other threads may still be reading the array before from the buffer
                 out.push(Stmt::Barrier);
             }
             let values = self.load(l, &[ty], |l, i| vec![element(&mut l.launch.g, it.node, i)], out)?;
@@ -280,12 +285,12 @@ fn cast(e: Expr, from: Ty, to: Ty) -> Expr {
     if from == to { e } else { Expr::Cast(to, Box::new(e)) }
 }
 
-/// The order of a tile's elements, and their destinations.
+/// The places of a tile's elements, ordered by digits, and their destinations.
 struct Places {
-    /// The place of each of the thread's elements in the order of the tile.
+    /// The place in the tile of each of the thread's elements.
     own: Vec<Expr>,
-    /// The digit of each place.
+    /// The digit of the element at each place.
     digit_of: Mem,
-    /// For each digit, what is added to a place to get the element's destination.
+    /// For each digit, the number that is added to a place to get the element's destination.
     distances: Mem,
 }

@@ -299,11 +299,6 @@ impl<'a> Code<'a> {
     /// Scans over the lanes of a warp by a butterfly. `total` is the total of a lane's values. The totals of all
     /// lower lanes are joined before each of the values `inside`. Returns the total of all lanes.
     ///
-    /// ```text
-    /// for d in 1, 2, 4, 8, 16:   other = total of lane ^ d
-    ///     upper lane of a pair:  inside = other . inside,   total = other . total
-    ///     lower lane of a pair:                             total = total . other
-    /// ```
     fn halve(
         &self,
         l: &mut Lower,

@@ -1,10 +1,16 @@
-//! The fixed tree over the 128 columns of a tile (semantics 5.1, step 3), with one column in each thread. Warp
-//! shuffles join lanes at the distances 1, 2, 4, 8, 16; then the four warps are joined through shared memory.
+//! The fixed tree over the 128 columns of a tile (semantics 5.1, step 3), with one column in each thread. Shuffles
+//! join the lanes of a warp at the distances 1, 2, 4, 8, 16; then shared memory joins the four warps.
 //!
-//! The result is in the first lane, or in the first thread; the values of other lanes are not used. If columns may be
-//! absent and the operator has no identity, two columns are joined only if the higher one is present: columns from
-//! `width` on are absent. A long operator, such as one with loops of its own, is written once, in a loop over the
-//! joins.
+//! ```text
+//! lane        0   1   2   3   4 ..
+//! distance 1  01      23      45       the values of other lanes are computed, too, but not used
+//! distance 2  0123            4567
+//! ```
+//!
+//! The result is in the first lane of a warp, and in the first thread of a tile. In a partial tile the columns from
+//! `width` on are absent. If the operator has no identity to stand for them, two columns are joined only if the
+//! higher one is present. The code of a long operator, such as one with loops of its own, is written once, in a loop
+//! over the joins.
 
 use super::expressions::{int32, to_i64};
 use crate::core::{COLUMNS, TILE};
@@ -20,11 +26,11 @@ use std::ops::Range;
 /// The number of warps that hold a tile's columns.
 pub const WARPS: u32 = COLUMNS as u32 / WARP;
 
-/// For reductions with several accumulators, the number of rows of stored values that are in flight: more would take
-/// registers that the rest of the kernel does not need.
+/// For reductions with several accumulators, the number of rows of stored values that are loaded together: with more,
+/// this part of the kernel would need more registers than the rest.
 const COUNTED_ROWS: i64 = 8;
 
-/// The distances of the lanes that join, in order.
+/// The distances of the lanes that are joined, in order.
 const DISTANCES: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// The column of a thread.
@@ -44,7 +50,8 @@ impl Column {
         Column { lane, column: bind(l, "column", part(COLUMNS), out) }
     }
 
-    /// Joins the values of a warp's lanes. The result is that of lane 0.
+    /// Joins the values of a warp's lanes. The result is in lane 0. `width` is the number of columns, if absent ones
+    /// must be skipped.
     pub fn join_warp(
         &self,
         l: &mut Lower,
@@ -71,7 +78,7 @@ impl Column {
         Ok(value)
     }
 
-    /// Does the same as [`Self::join_warp`], with the operator's code written once.
+    /// Does what [`Self::join_warp`] does, in a loop over the distances, so that the operator's code is written once.
     fn join_warp_by_loop(
         &self,
         l: &mut Lower,
@@ -82,7 +89,7 @@ impl Column {
     ) -> Result<Vec<Expr>> {
         let (now, step) = (joined_values(l, r, values, out), l.k.reg("step", Ty::I32));
         let (mut other, mut body) = (now.clone(), Vec::new());
-        // the distance of a shuffle is a constant
+        // a shuffle needs a constant distance, so each step does all five and selects one
         for (k, distance) in DISTANCES.into_iter().enumerate() {
             for (other, now) in other.iter_mut().zip(&now).filter(|of| matches!(of.1, Expr::Reg(_))) {
                 let shuffled = Expr::ShuffleDown(Box::new(now.clone()), distance);
@@ -100,8 +107,8 @@ impl Column {
         Ok(now)
     }
 
-    /// Joins the values of lanes at a `distance` (i64). One lane in `mask + 1` (i32) has the lower
-    /// value of a pair.
+    /// Joins the values of lanes at a `distance` (i64). The lanes with `lane & mask == 0` have the lower value of a
+    /// pair that the tree joins.
     fn join_lanes(
         &self,
         l: &mut Lower,
@@ -114,14 +121,14 @@ impl Column {
     ) -> Result<Vec<Expr>> {
         let higher = to_i64(self.column.clone()).plus(distance);
         let is_present = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
-        // the joins of other lanes are not used, so they must leave no error records
+        // the results of other lanes are not used, so their joins must leave no error records
         let part = Expr::binary(BinaryOp::And, self.lane.clone(), mask);
         let mine = Expr::binary(BinaryOp::Eq, part, int32(0));
         join_present(l, r, values.0, values.1, is_present, Some(mine), out)
     }
 }
 
-/// Returns the values of another lane. A constant is the same in all lanes, so it is not exchanged.
+/// Returns the values of another lane. Constants, which are the same in all lanes, are not exchanged.
 pub fn shuffled(
     l: &mut Lower,
     values: &[Expr],
@@ -135,8 +142,7 @@ pub fn shuffled(
     values.iter().map(other).collect()
 }
 
-/// Joins the results of a tile's four warps, which are in shared memory from element `first` (i32)
-/// on.
+/// Joins the results of a tile's four warps, which are in shared memory from index `first` (i32) on.
 pub fn join_warps(
     l: &mut Lower,
     r: &Reduction,
@@ -161,8 +167,8 @@ pub fn join_warps(
     join_present(l, r, &low, &high, is_present(2), None, out)
 }
 
-/// Does the same as [`join_warps`], with the operator's code written once: for the low pair, the
-/// high pair, then their results.
+/// Does what [`join_warps`] does, in a loop of three steps, so that the operator's code is written once: step 0 joins
+/// the warps 0 and 1, step 1 the warps 2 and 3, step 2 the two results.
 fn join_warps_by_loop(
     l: &mut Lower,
     r: &Reduction,
@@ -182,7 +188,7 @@ fn join_warps_by_loop(
         b.push(bind(l, "b", equals(step, 2).select(Expr::Reg(*joined), of_high), &mut body));
     }
     let is_present = width.map(|w| {
-        // which warp begins the higher half of the pair
+        // the first warp of the higher operand; it is present if `width` is beyond that warp's first column
         let warp = equals(step, 0).select(Expr::int(1), equals(step, 1).select(Expr::int(3), Expr::int(2)));
         Expr::binary(BinaryOp::Gt, w.clone(), warp.times(Expr::int(WARP.into())))
     });
@@ -201,7 +207,7 @@ fn join_warps_by_loop(
     Ok(read(&joined))
 }
 
-/// Declares registers for the values that a loop joins, except for counts that are constants.
+/// Declares variables for the values that a loop joins, except for counts that are constants.
 fn joined_values(l: &mut Lower, r: &Reduction, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Expr> {
     let of = |(e, ty): (Expr, &Ty)| match e {
         Expr::Lit(_) if r.is_counted() => e,
@@ -214,7 +220,7 @@ fn joined_values(l: &mut Lower, r: &Reduction, values: Vec<Expr>, out: &mut Vec<
     values.into_iter().zip(&r.types).map(of).collect()
 }
 
-/// Emits the assignments of the joined values to the registers among `now`.
+/// Assigns joined values to the variables among `now`.
 fn keep_joined(now: &[Expr], next: Vec<Expr>, out: &mut Vec<Stmt>) {
     for (now, next) in now.iter().zip(next) {
         if let Expr::Reg(joined) = now {
@@ -227,8 +233,8 @@ fn equals(number: Reg, k: i32) -> Expr {
     Expr::binary(BinaryOp::Eq, Expr::Reg(number), int32(k))
 }
 
-/// Returns f(a, b) if b `is_present`, else a. A join that may leave an error record runs only where
-/// `mine` holds.
+/// Returns `join(a, b)` if `b` is present, else `a`. A join that may leave an error record runs only where `mine`
+/// holds.
 fn join_present(
     l: &mut Lower,
     r: &Reduction,
@@ -268,7 +274,7 @@ pub fn named_values(
     values.into_iter().map(|e| bind(l, name, e, out)).collect()
 }
 
-/// Returns f(a, b) of two columns' accumulators. An error record in it names element 0.
+/// Returns the join of two columns' accumulators. An error record that it leaves names element 0.
 pub fn join(l: &mut Lower, r: &Reduction, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
     let mut known = Vec::new();
     let [x, y] = [a, b].map(|values| r.nodes(l.launch, values, &mut known));
@@ -276,17 +282,17 @@ pub fn join(l: &mut Lower, r: &Reduction, a: &[Expr], b: &[Expr], out: &mut Vec<
     l.region(&known, &joined, &Expr::int(0), out)
 }
 
-/// Values that lie side by side in memory, from `base` on, before `end` (both i64).
+/// A sequence of values in memory: the indices `base .. end` (both i64).
 pub struct StoredValues<'a> {
-    /// An array for each accumulator.
+    /// The memory of each accumulator.
     pub memory: &'a [Mem],
     pub base: &'a Expr,
     pub end: &'a Expr,
 }
 
 impl StoredValues<'_> {
-    /// Folds the column of this thread over up to 2048 values into `acc`, which first holds the value of an absent
-    /// column. All rows are loaded before the first join, unless the operator is long.
+    /// Folds this thread's column of up to 2048 values into `acc`, which holds the value of an absent column before.
+    /// Rows are loaded before the first join, unless the operator is long.
     pub fn column(
         &self,
         l: &mut Lower,
@@ -346,7 +352,7 @@ impl StoredValues<'_> {
         Ok(())
     }
 
-    /// Folds all rows but the first, with the operator's code written once.
+    /// Folds all rows but the first in a loop, so that the operator's code is written once.
     fn rows(
         &self,
         l: &mut Lower,
@@ -377,7 +383,7 @@ pub fn variables(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Reg> 
     acc
 }
 
-/// Returns `width` if absent columns must be skipped, because the operator has no identity.
+/// Returns `width` if absent columns must be skipped because the operator has no identity.
 pub fn width_of(l: &Lower, r: &Reduction, width: &Expr) -> Option<Expr> {
     (!r.has_identity(l.launch)).then(|| width.clone())
 }

@@ -1,8 +1,9 @@
-//! The loads of a step: lines of the planes that arrive, with what lies beyond the edges. The thread's own columns
-//! are loaded by vector accesses.
+//! The loads of a step: the elements that a thread needs of the plane that arrives, and of older planes where the
+//! plan says so. An element beyond an edge is loaded as what the program reads there, for example the one at the
+//! edge. The thread's own columns are loaded by vector accesses.
 //!
 //! The row and the column of a load are the same in all steps. So what depends on them alone, such as a clamped row,
-//! is computed once, before the walk; a step only clamps one plane index for all rows.
+//! is computed once, before the loop over planes; a step only clamps one plane index for all rows.
 
 use super::neighbour_lanes::NeighbourLanes;
 use super::plan::Element;
@@ -23,7 +24,7 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Elements of a line that are loaded together, each with its value as an expression of elements in bounds.
+/// Elements of a line that are loaded together. Each comes with its value: an expression of elements in bounds.
 struct Piece {
     elements: Vec<(Element, NodeId)>,
 }
@@ -35,20 +36,20 @@ pub struct Loads {
     known: Vec<(NodeId, Expr)>,
     /// The nodes that depend on the plane.
     of_plane: Vec<NodeId>,
-    /// For each array and row index, the index in memory at which the row begins in plane 0.
+    /// For each array and row index, the index in memory (or in its tile) at which the row begins in plane 0.
     rows: HashMap<(NodeId, NodeId), Expr>,
     /// The variable of the plane that arrives.
     plane: NodeId,
     tiles: HashMap<NodeId, Tile>,
-    /// For each column index, the column of a tile at which an access of so many elements begins.
+    /// For each column index and number of elements of an access, the column of a tile at which the access begins.
     columns: HashMap<(NodeId, usize), Expr>,
     /// Exchanges columns of a tile's rows among the lanes of a warp.
     neighbours: NeighbourLanes,
 }
 
 impl Loads {
-    /// Prepares the loads of these elements, whose plane offsets are ages, and computes what all steps have in
-    /// common.
+    /// Prepares the loads of `elements`, and computes what is the same in all steps. The plane offset of these
+    /// elements is an age: 0 is the plane that arrives, 1 the plane before it.
     pub fn of(
         l: &mut Lower,
         (fused, halo): (&FusedGroup, &Halo),
@@ -106,7 +107,7 @@ impl Loads {
         Ok(loads)
     }
 
-    /// Computes the indices and conditions that do not depend on the plane, and where rows begin.
+    /// Computes, before the loop, the indices and conditions that do not depend on the plane, and where rows begin.
     fn hoist(&mut self, l: &mut Lower, axis: usize, out: &mut Vec<Stmt>) -> Result<()> {
         let mut parts: IndexSet<NodeId> = IndexSet::new();
         for piece in &self.pieces {
@@ -154,13 +155,14 @@ impl Loads {
         Ok(())
     }
 
-    /// Whether the neighbouring lanes have loaded what a piece needs.
+    /// Whether a piece is a single element that a neighbouring lane loads from its tile, so that a shuffle can fetch
+    /// it.
     fn is_beside(&self, piece: &Piece) -> bool {
         let [(e, _)] = &piece.elements[..] else { return false };
         self.tiles.contains_key(&e.array) && self.neighbours.has(e.in_plane()[1])
     }
 
-    /// Writes the loads, in the step in which plane `now` arrives, of those elements for which `is_wanted` holds.
+    /// Writes the loads of the step in which plane `now` arrives, for the elements of which `is_wanted` holds.
     /// Returns their values.
     pub fn emit(
         &self,
@@ -183,7 +185,7 @@ impl Loads {
             known.push((*n, bind(l, "at", e, out)));
         }
         let mut pieces: Vec<&Piece> = self.pieces.iter().filter(wanted).collect();
-        // the lanes exchange columns after all have loaded their own
+        // lanes exchange columns after all of them have loaded their own
         pieces.sort_by_key(|piece| self.is_beside(piece));
         self.load(l, axis, &pieces, &mut known, out);
         let mut found = HashMap::default();
@@ -253,7 +255,8 @@ impl Loads {
     }
 }
 
-/// Returns the columns that are loaded together: neighbours of one vector if they are in bounds.
+/// Cuts the columns of a line into pieces that are loaded together: neighbours by one vector access, if the access is
+/// in bounds whenever its elements are needed.
 fn pieces_of(
     l: &Lower,
     array: NodeId,
@@ -267,7 +270,7 @@ fn pieces_of(
         let all: Vec<i64> = (first..first + count).collect();
         let is_own = (0..tiling.v).contains(&first) && first + count <= tiling.v;
         let is_needed = all.iter().all(|c| columns.contains(c));
-        // if two columns are in bounds, all columns between them are
+        // the first and last columns are needed, so in bounds, and so are all columns between them
         let is_between = (first >= 0 || columns.contains(&first)) && columns.contains(&(first + count - 1));
         if is_needed && is_own || is_between && !halo.has_values(array) {
             pieces.push(all);
@@ -283,8 +286,8 @@ fn single(l: &mut Lower, from: (&Halo, &Sources), index: &[NodeId], e: Element) 
     Piece { elements: vec![(e, value)] }
 }
 
-/// Returns a piece of neighbouring columns that are in bounds; or pieces of one element each, if their values are not
-/// those of neighbours.
+/// Returns one piece of neighbouring columns; or pieces of one element each, if the elements' values are not
+/// neighbours in memory, for instance because of an edge.
 fn vector(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -315,7 +318,7 @@ fn vector(
     elements.iter().map(|e| single(l, from, index, e.clone())).collect()
 }
 
-/// Returns the elements of arrays that are loaded for a piece, access by access.
+/// Returns the accesses of a piece, each as the array elements that it loads.
 fn accesses(l: &Lower, piece: &Piece) -> Vec<Vec<NodeId>> {
     let nodes: Vec<Vec<NodeId>> = piece.elements.iter().map(|(_, value)| elements_of(l, *value)).collect();
     match nodes.len() {
@@ -324,13 +327,13 @@ fn accesses(l: &Lower, piece: &Piece) -> Vec<Vec<NodeId>> {
     }
 }
 
-/// Returns the elements of arrays that a value reads.
+/// Returns the array elements that a value reads.
 fn elements_of(l: &Lower, value: NodeId) -> Vec<NodeId> {
     let nodes = l.launch.g.reachable([value]);
     nodes.into_iter().filter(|n| matches!(l.launch.g.op(*n), Op::Elem(..))).collect()
 }
 
-/// Returns the indices of these elements, and the conditions of the value.
+/// Returns the indices of the array elements that a value reads, and the conditions by which it selects among them.
 fn indices_and_conditions(l: &Lower, value: NodeId) -> Vec<NodeId> {
     let (mut all, mut stack) = (Vec::new(), vec![value]);
     while let Some(n) = stack.pop() {

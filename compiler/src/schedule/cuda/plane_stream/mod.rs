@@ -1,24 +1,26 @@
-//! Stencils of volumes whose planes pass through registers (Micikevicius 2009; partial sums as in Krotkiewski and
-//! Dabrowski 2013). Chosen where elements read one array in several planes, all reads agree on what lies beyond the
-//! edges, and the call has enough blocks for the whole device. The other strategies for stencils come after it.
+//! Stencils of volumes whose planes are streamed through registers, 2.5D blocking (Micikevicius 2009; partial sums as
+//! in Krotkiewski and Dabrowski 2013). Chosen where elements read one array in several planes, all reads agree on
+//! what lies beyond the edges, and the call has enough blocks for the whole device. It is preferred to the other
+//! strategies for stencils.
 //!
 //! ```text
-//! block: a tile of rows and columns, and some planes of it
+//! block: a tile of rows and columns, and a range of planes
+//! step:  one input plane p "arrives": the thread loads what its elements need of it
 //!
-//! for each plane that arrives, from the first that the block's elements read to the last:
-//!     load what the thread's rows and columns read of it
-//!     for elements that read it in their last stage: compute the rest, and store them
-//!     for elements in an earlier stage: compute what can be computed, and keep it for the next step
+//! a stencil that reads the planes z - 1, z, z + 1 has three stages; in the step in which p arrives:
+//!     elements of plane p - 1: last stage     p is the last plane that they need; compute the rest, and store them
+//!     elements of plane p:     second stage   compute what p makes possible, and keep it in registers
+//!     elements of plane p + 1: first stage    likewise
 //! ```
 //!
-//! Each element of a plane is loaded once for all elements of the thread that read it in any stage. So a step loads
-//! one plane, where the other strategy (`plane_walk/`) loads all planes that are read, from the first-level cache.
-//! What waits between steps follows from the program's order of operations: of a sum plane by plane it is one value
-//! for each element and stage, of other sums it is the elements themselves. What is read in one plane only is loaded
-//! in the first stage that needs it, or in the last, whichever keeps fewer registers (`plan.rs`).
+//! An element that is loaded serves all stages. So a step loads one plane, where the alternative (`plane_walk/`)
+//! loads all planes that are read again, from the L1 cache. What is kept in registers between steps follows from the
+//! program's order of operations: in a sum that goes plane by plane it is one partial sum for each element and stage,
+//! in other sums it is the loaded elements. Elements that are read in one plane only are loaded in the first stage
+//! that needs them, or in the last, whichever takes fewer registers (`plan.rs`).
 //!
-//! All threads run the same code, at edges as well. Rows and columns beyond an edge are replaced by those that the
-//! program reads there before the walk begins; for planes this is done once in each step (`loads.rs`).
+//! All threads run the same code, at the edges as well. Indices of rows and columns beyond an edge are replaced
+//! before the loop by those that the program reads there; for planes this is done once in each step (`loads.rs`).
 
 mod loads;
 mod neighbour_lanes;
@@ -47,24 +49,25 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::stencil::Stencil;
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 
-/// The minimum and the maximum number of planes of a block, for few taps and for many. With more planes, neighbouring
-/// blocks load fewer planes twice; with fewer planes, there are more blocks.
+/// The minimum and the maximum number of planes of a block, for few taps and for many. Neighbouring blocks load some
+/// planes redundantly: the more planes a block has, the fewer these are, and the fewer blocks there are.
 const PLANES: [[u32; 2]; 2] = [[8, 16], [8, 64]];
 
 /// The maximum number of taps of all reads for which a thread has one row: such stencils wait for memory, and more
-/// threads hide its latency. Others load so much from the first-level cache that each line should serve several rows.
+/// threads hide its latency. With more taps, loads from the L1 cache dominate, so each line should serve several
+/// rows.
 const MAX_TAPS_ONE_ROW: usize = 8;
 
-/// The numbers of rows that a thread may have, in order of preference: for vectors with few taps, for other vectors,
-/// and for a thread that has one column and loads each of its elements by itself.
+/// The numbers of rows that a thread may have, in order of preference: with vector accesses and few taps, with vector
+/// accesses and more taps, and with an access for each element.
 const ROWS: [&[i64]; 3] = [&[1], &[2, 1], &[4, 2, 1]];
 
-/// How many words of registers a thread has for loaded elements, their addresses, and what waits, and how many blocks
-/// are then resident: a thread has 40, 64, 80 or 128 registers.
+/// Pairs of a maximum number of words of registers, for loaded elements, their addresses, and what is kept between
+/// steps, and the number of resident blocks up to that maximum. A thread then has 40, 64, 80 or 128 registers.
 const WORDS: [(i64, u32); 4] = [(30, 6), (50, 4), (64, 3), (108, 2)];
 
-/// The minimum number of blocks, each with the fewest planes: with 72 blocks a 27-point stencil on 96^3 elements
-/// takes 6.6 us, where the strategies for rows take 14.4.
+/// The minimum number of blocks, if each has the minimum number of planes. With 72 blocks a 27-point stencil on 96^3
+/// elements takes 6.6 us, where the strategies for rows take 14.4.
 const MIN_BLOCKS: u32 = 64;
 
 /// The parameters of a stream of planes.
@@ -75,14 +78,14 @@ pub struct PlaneStreamParams {
     arrival: Arrival,
     /// Whether elements have few taps.
     has_few_taps: bool,
-    /// The number of resident blocks for which a thread has enough registers.
+    /// The number of resident blocks per multiprocessor that leaves a thread enough registers.
     blocks: u32,
-    /// The elements of each array that a thread loads in a step.
+    /// The number of elements of each array that a thread loads in a step.
     loaded: Vec<(NodeId, usize)>,
 }
 
 impl PlaneStreamParams {
-    /// Returns the parameters, or `None` if the elements read no volume in several planes, or too much of one.
+    /// Returns the parameters, or `None` if elements read no array in several planes, or need too many registers.
     fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),

@@ -1,8 +1,14 @@
-//! What a thread loads, computes and keeps in each stage of an element.
+//! The plan of a stream of planes: what a thread loads, computes and keeps in each stage of its elements.
 //!
-//! An element reads planes `first` .. `first + stages` around its own. While the planes pass by, it goes through that
-//! many stages: in stage s, plane `first + s` around it arrives. A value that is computed in one stage and needed in
-//! a later one waits in registers, and so do elements that are read in several planes.
+//! An element of plane z reads the planes `z + first` .. `z + first + stages`. It goes through that many stages: in
+//! the step in which plane `z + first + s` arrives, it is in stage s. A value that is computed in one stage and
+//! needed in a later one is kept in a register, its *slot*. So is a loaded element that later stages read, too.
+//! Planes are counted by age there: age 0 is the plane that arrives, age 1 the plane before it.
+//!
+//! ```text
+//! first = -1, stages = 3:    step p     stage 2 of plane p-1     stage 1 of plane p     stage 0 of plane p+1
+//!                            step p+1   stage 2 of plane p       stage 1 of plane p+1   stage 0 of plane p+2
+//! ```
 
 use crate::core::{NodeId, Op, linear};
 use crate::scalar::Lit;
@@ -15,22 +21,22 @@ use crate::schedule::facts::stencil;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// When an element that is read in one plane only is loaded.
+/// When elements of arrays that are read in one plane only are loaded.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrival {
-    /// As soon as something can be computed with it.
+    /// In the first stage in which something can be computed with them.
     Early,
-    /// In the last stage: the first-level cache still has it, because other threads have read it.
+    /// In the last stage; the L1 cache still has them if other threads have read them.
     Late,
-    /// With its plane, because it is read from shared memory, which has no other plane.
+    /// In the stage in which their plane arrives, because they are in shared memory, which holds no other plane.
     AtOnce,
 }
 
-/// An element that a thread reads, at an offset from its own first element.
+/// An array element that a thread reads, by its distance from the thread's first element.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Element {
     pub array: NodeId,
-    /// The offsets along all axes.
+    /// The distances along all axes; along the axis of planes it may be an age instead.
     pub at: Vec<i64>,
 }
 
@@ -48,7 +54,7 @@ impl Element {
         [self.at[self.axis() + 1], self.at[self.axis() + 2]]
     }
 
-    /// Returns the element at the same place of another plane.
+    /// Returns the element with the same row and column in another plane.
     fn of_plane(&self, plane: i64) -> Element {
         let mut at = self.at.clone();
         at[self.axis()] = plane;
@@ -56,37 +62,37 @@ impl Element {
     }
 }
 
-/// What waits in a register for the next step.
+/// What is kept in a register for the next step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Slot {
-    /// A loaded element. Its plane is an age: so many planes behind the one that arrived last.
+    /// A loaded element, whose plane is an age.
     Element(Element),
-    /// A value of the elements that have gone through so many stages.
+    /// A value of the elements that were in this stage.
     Value(usize, NodeId),
 }
 
 /// What is computed in one stage.
 #[derive(Default)]
 pub struct Stage {
-    /// For each row of lines, the values that can be computed once it is loaded.
+    /// For each row of lines, in order, the values that can be computed once it is loaded.
     pub due: Vec<(i64, Vec<NodeId>)>,
-    /// What later stages need.
+    /// The nodes that later stages need.
     pub kept: Vec<NodeId>,
 }
 
 pub struct StreamPlan {
     /// The values of a thread's elements, row by row and column by column.
     pub roots: Vec<NodeId>,
-    /// The elements that are read, and the stage in which each is loaded.
+    /// The reads, with the array element of each and the stage in which that is loaded.
     pub reads: IndexMap<NodeId, (Element, usize)>,
     pub stages: Vec<Stage>,
-    /// The first plane that is read, as a distance from an element's own.
+    /// The first plane that is read, as a distance from an element's own plane.
     pub first: i64,
 }
 
 impl StreamPlan {
-    /// Returns the plan for a thread's elements from `index` on. Returns `None` if an element reads anything at
-    /// places other than constant distances from its own.
+    /// Returns the plan for a thread's elements, the first of which has the indices `index`. Returns `None` if an
+    /// element reads anything that is not at a constant distance from it.
     pub fn of(
         l: &mut LaunchContext,
         (arrays, index): (&[NodeId], &[NodeId]),
@@ -115,7 +121,7 @@ impl StreamPlan {
         Some(plan)
     }
 
-    /// Finds the stages: walks through each stage's rows of lines in the order of loading.
+    /// Fills in the stages, by going through each stage's rows of lines in the order of loading.
     fn find_stages(&mut self, l: &LaunchContext, schedule: &mut LineSchedule, stages: usize) {
         let rows: IndexSet<i64> = self.reads.values().map(|(e, _)| e.in_plane()[0]).collect();
         let mut rows: Vec<i64> = rows.into_iter().collect();
@@ -133,7 +139,7 @@ impl StreamPlan {
         }
     }
 
-    /// Returns what is known after a stage and needed in later ones.
+    /// Returns the nodes that are known after a stage and needed in later ones.
     fn needed(&self, l: &LaunchContext, known: &HashSet<NodeId>, stage: usize) -> Vec<NodeId> {
         let (mut kept, mut seen) = (Vec::new(), HashSet::default());
         let mut stack: Vec<NodeId> = self.roots.iter().rev().copied().collect();
@@ -150,7 +156,7 @@ impl StreamPlan {
         kept
     }
 
-    /// Returns the place of a node that is kept after a stage.
+    /// Returns the slot of a node that is kept after a stage.
     pub fn slot(&self, stage: usize, n: NodeId) -> Slot {
         match self.reads.get(&n) {
             Some((e, _)) => Slot::Element(e.of_plane(self.age(e, stage))),
@@ -158,22 +164,22 @@ impl StreamPlan {
         }
     }
 
-    /// Returns how many planes behind the newest one an element lies that is read in a stage.
+    /// Returns the age, in the step of a stage, of an element that is read there.
     fn age(&self, e: &Element, stage: usize) -> i64 {
         stage as i64 - (e.plane() - self.first)
     }
 
-    /// Returns the elements that each step loads; their planes are ages.
+    /// Returns the elements that each step loads, with ages as planes.
     pub fn loads(&self) -> IndexSet<Element> {
         self.reads.values().map(|(e, stage)| self.load(e, *stage)).collect()
     }
 
-    /// Returns the load of an element in a stage.
+    /// Returns the load of an element in a stage: the element with its age as plane.
     pub fn load(&self, e: &Element, stage: usize) -> Element {
         e.of_plane(self.age(e, stage))
     }
 
-    /// Returns the loads that only the last of several stages needs, and nothing that waits for a later step.
+    /// Returns the loads that only the last of several stages needs, and that no slot keeps for a later step.
     pub fn late(&self) -> IndexSet<Element> {
         let last = self.stages.len() - 1;
         let is_late = |at: usize| last > 0 && at == last;
@@ -187,8 +193,9 @@ impl StreamPlan {
         late
     }
 
-    /// Returns all slots, and for each one the slot whose value it takes in the next step, or `None` if its value is
-    /// computed or loaded in that step. Slots come before those whose values they take.
+    /// Returns all slots. Each comes with the slot whose old value it takes at the end of a step, or with `None` if
+    /// its value was computed or loaded in that step. A slot comes before the one whose value it takes, so that
+    /// assignments in this order are right.
     pub fn slots(&self) -> IndexMap<Slot, Option<Slot>> {
         let loads = self.loads();
         let mut all: IndexMap<Slot, Option<Slot>> = IndexMap::new();
@@ -208,7 +215,7 @@ impl StreamPlan {
             }
         }
         for (e, oldest) in ages {
-            // the ages between its load and the oldest one that is needed wait, too
+            // an element is kept at all ages from its load up to the oldest one that is needed
             for age in (0..=oldest).rev() {
                 let is_loaded = loads.contains(&e.of_plane(age));
                 let from = (!is_loaded).then(|| Slot::Element(e.of_plane(age - 1)));
@@ -221,8 +228,8 @@ impl StreamPlan {
         all
     }
 
-    /// Returns the words of registers that wait between steps, and the words that a step loads, including the rows
-    /// and columns of its addresses.
+    /// Returns the words of registers of all slots, and the words that a step loads, including an address for each
+    /// row and column.
     pub fn words(&self, l: &LaunchContext, tiling: PlaneTiling) -> [i64; 2] {
         let words = |n: NodeId| (l.g.ty(n).elem.size() as i64 + 3) / 4;
         let of = |slot: &Slot| match slot {
@@ -243,13 +250,14 @@ impl StreamPlan {
     }
 }
 
-/// Returns the number of a row of lines of a stage in the order of loading.
+/// Returns the number of a stage's row of lines in the order of loading: all rows of a stage come before the next
+/// stage.
 fn number(stage: usize, row: i64) -> i64 {
     const ROWS: i64 = 1 << 20;
     stage as i64 * ROWS + ROWS / 2 + row.clamp(-ROWS / 2, ROWS / 2 - 1)
 }
 
-/// Returns the values of a thread's elements from `index` on.
+/// Returns the values of a thread's elements, the first of which has the indices `index`, row by row.
 fn elements(l: &mut LaunchContext, arrays: &[NodeId], index: &[NodeId], tiling: PlaneTiling) -> Vec<NodeId> {
     let row = index.len() - 2;
     let mut roots = Vec::new();
@@ -266,8 +274,8 @@ fn elements(l: &mut LaunchContext, arrays: &[NodeId], index: &[NodeId], tiling: 
     l.shared(&roots)
 }
 
-/// Returns the reads of these values. Returns `None` if one of them is not at a constant distance from the element's
-/// own indices, or not at its own index along an axis before the planes.
+/// Returns the reads of these values. Returns `None` if one of them is not at a constant distance from `index`, or if
+/// the distance along an axis before the planes is not 0.
 fn reads(l: &mut LaunchContext, roots: &[NodeId], index: &[NodeId]) -> Option<IndexMap<NodeId, Element>> {
     let mut found = IndexMap::new();
     for n in l.g.reachable(roots.iter().copied()) {
@@ -321,7 +329,8 @@ fn scheduled(
     LineSchedule::of(l, roots, &ready)
 }
 
-/// Moves elements that are read in one plane to the first stage in which something is computed with them.
+/// Delays the load of elements that are read in one plane only to the first stage in which something is computed with
+/// them.
 fn wait_for_use(
     l: &LaunchContext,
     roots: &[NodeId],

@@ -1,4 +1,5 @@
-//! The elements of a thread in their stages: what waits in registers between steps, and what each step computes.
+//! The code of the stages: the registers of slots, which are kept from step to step, and the values that each step
+//! computes.
 
 use super::plan::{Element, Slot, StreamPlan};
 use crate::core::NodeId;
@@ -17,16 +18,17 @@ pub type Known = Vec<(NodeId, Expr)>;
 /// The stages of a thread's elements.
 pub struct Stages<'a> {
     plan: &'a StreamPlan,
-    /// The variables of the thread's first element, with their values; that of the plane is set in each step.
+    /// The variables of the thread's first element's indices, with their values; the plane's value is set in each
+    /// step.
     vars: &'a [(NodeId, Expr)],
     /// The axis of the planes.
     axis: usize,
-    /// The registers of what waits between steps.
+    /// The registers of the slots.
     slots: IndexMap<Slot, Reg>,
 }
 
 impl<'a> Stages<'a> {
-    /// Declares the registers of what waits between steps.
+    /// Declares the registers of the slots.
     pub fn of(
         l: &mut Lower,
         plan: &'a StreamPlan,
@@ -46,7 +48,8 @@ impl<'a> Stages<'a> {
         Stages { plan, vars, axis: vars.len() - 3, slots }
     }
 
-    /// Returns what is known of the elements in a stage: their indices, what was kept, and what is loaded.
+    /// Returns what is known of the elements that are in a stage when plane `now` arrives: their indices, what was
+    /// kept, and what is loaded.
     pub fn known(&self, stage: usize, now: &Expr, loaded: &HashMap<Element, Expr>) -> Known {
         let mut known = self.vars.to_vec();
         known[self.axis].1 = plus(now.clone(), -(self.plan.first + stage as i64));
@@ -60,8 +63,8 @@ impl<'a> Stages<'a> {
         known
     }
 
-    /// Computes what the loaded lines make possible in these stages, row by row for all stages together, so that a
-    /// row need not wait in registers for another one.
+    /// Computes what the loaded lines make possible in these stages: row by row, and for each row in all stages, so
+    /// that a row's registers are free before the next row.
     pub fn compute(
         &self,
         l: &mut Lower,
@@ -82,7 +85,7 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Assigns the slots their values for the next step.
+    /// Assigns to the slots their values for the next step.
     pub fn advance(&self, loaded: &HashMap<Element, Expr>, known: &[Known], out: &mut Vec<Stmt>) {
         for (slot, from) in self.plan.slots() {
             let value = match (&slot, from) {

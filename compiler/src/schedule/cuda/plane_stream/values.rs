@@ -1,5 +1,6 @@
-//! The value of a load as an expression of elements that exist: it replaces what lies beyond the edges, and reads of
-//! arrays by reads of tiles in shared memory.
+//! The value of a load as an expression of elements that exist. Indices beyond an edge are clamped or wrapped, or the
+//! value becomes a selection with a constant, as the program has it; reads of states become reads of their
+//! shared-memory tiles.
 
 use super::plan::Element;
 use crate::core::simplify::simplify;
@@ -11,13 +12,13 @@ use crate::schedule::cuda::expressions::int32;
 use crate::schedule::element::lower::{LaunchContext, Lower};
 use rustc_hash::FxHashMap as HashMap;
 
-/// A part of a plane in shared memory, which holds elements that the block has computed.
+/// A shared-memory tile: a part of a plane, halo included.
 #[derive(Clone)]
 pub struct Tile {
     pub area: Mem,
     /// The index in shared memory of the tile's first element.
     pub base: Expr,
-    /// The first row and column.
+    /// The row and column in the volume of the tile's first element.
     pub first: [Expr; 2],
     /// The number of rows and of columns.
     pub extents: [i64; 2],
@@ -25,7 +26,7 @@ pub struct Tile {
 
 impl Tile {
     /// Returns the place in the tile of an index along rows (0) or columns (1), for an access of `count` elements. An
-    /// index outside of the tile gives some place inside: no element that is stored needs it.
+    /// index outside the tile is clamped to it: only elements of the halo read there, and these are not stored.
     pub fn place(&self, axis: usize, index: Expr, count: i64) -> Expr {
         let place = Expr::Cast(Ty::I32, Box::new(index.minus(self.first[axis].clone())));
         let last = int32((self.extents[axis] - count) as i32);
@@ -33,18 +34,18 @@ impl Tile {
     }
 }
 
-/// Where the elements of a step are loaded from, if not from arrays in memory with clamped edges.
+/// Where the elements of a step are loaded from. The default is memory alone, without wrapping.
 #[derive(Default)]
 pub struct Sources {
-    /// For each of the last three axes, whether reads beyond its edges go on at its other end. Tiles hold those
-    /// elements.
+    /// For each of the last three axes, whether reads beyond its edges wrap around to its other end. Tiles hold the
+    /// wrapped elements beyond their edges.
     pub wrapped: [bool; 3],
     /// The arrays that are loaded from tiles.
     pub tiles: HashMap<NodeId, Tile>,
 }
 
-/// Returns the value of an element at these indices. Without a halo, an index out of bounds is clamped: no element
-/// that is stored reads it.
+/// Returns the value of an element, by its distance from `index`. If the array is never read beyond its edges, an
+/// index out of bounds is clamped, because only threads that store nothing compute with it.
 pub fn value(
     l: &mut Lower,
     (halo, sources): (&Halo, &Sources),
@@ -56,7 +57,7 @@ pub fn value(
     let mut at = Vec::new();
     for (a, (own, by)) in index.iter().zip(&e.at).enumerate() {
         let g = &mut l.launch.g;
-        // the offset of a plane is an age
+        // the distance along planes is an age
         let by = g.lit(Lit::i64(if a == axis { -by } else { *by }));
         at.push(linear::add(g, *own, by));
     }
@@ -78,8 +79,8 @@ pub fn value(
     l.launch.g.add(Op::Elem(e.array, at))
 }
 
-/// Returns the value with indices for the axes whose reads go on at the other end: in a tile the index itself, in
-/// memory that of the element at the other end.
+/// Replaces the indices of a value along axes that wrap: in a tile by the index itself, because the tile holds
+/// elements beyond the edges; in memory by the index of the element at the other end.
 fn going_on(l: &mut Lower, (array, sources): (NodeId, &Sources), at: &[NodeId], value: NodeId) -> NodeId {
     if !sources.wrapped.contains(&true) {
         return value;
@@ -103,7 +104,7 @@ fn going_on(l: &mut Lower, (array, sources): (NodeId, &Sources), at: &[NodeId], 
     }
 }
 
-/// Returns the index of the element at the other end of an axis, if the index is beyond an edge.
+/// Returns `at` modulo the extent `n` of the axis, for `-n <= at < 2 n`.
 fn other_end(l: &mut Lower, array: NodeId, axis: u8, at: NodeId) -> NodeId {
     let n = l.launch.extent(array, axis);
     let g = &mut l.launch.g;
@@ -113,12 +114,13 @@ fn other_end(l: &mut Lower, array: NodeId, axis: u8, at: NodeId) -> NodeId {
     let is_behind = g.add(Op::Binary(BinaryOp::Ge, at, n));
     let inner = g.add(Op::Select(is_behind, behind, at));
     let other = g.add(Op::Select(is_before, before, inner));
-    // blocks that reach beyond the end by more than a whole extent load something that nothing needs
+    // threads further than an extent beyond the end store nothing, so any index in bounds serves them
     halo::clamped(g, other, n)
 }
 
-/// Returns a constant beyond the edges of several axes, `select(a, select(b, x, c), c)`, as `select(a and b, x, c)`.
-/// All parts of the condition that do not depend on the plane become one condition.
+/// Rewrites a value with a constant beyond the edges of several axes, `select(a, select(b, x, c), c)`, as
+/// `select(a and b, x, c)`. The conditions that do not depend on the plane are joined first, so that they are
+/// computed before the loop.
 fn with_one_condition(l: &mut Lower, plane: NodeId, value: NodeId) -> NodeId {
     let g = &mut l.launch.g;
     let (mut inside, mut conditions, mut beyond) = (value, Vec::new(), None);
@@ -139,8 +141,7 @@ fn with_one_condition(l: &mut Lower, plane: NodeId, value: NodeId) -> NodeId {
     and(all).map_or(value, |c| l.launch.g.add(Op::Select(c, inside, beyond)))
 }
 
-/// Returns the index inside of a clamp to an axis of an array, if the node is one. Clamps have one form, except for
-/// the order of operands.
+/// Returns `i` if the node is the clamped index `min(max(i, 0), n - 1)` of an axis, up to the order of operands.
 fn unclamped(l: &mut LaunchContext, (array, axis): (NodeId, u8), n: NodeId) -> Option<NodeId> {
     let extent = l.extent(array, axis);
     let g = &mut l.g;
@@ -154,8 +155,7 @@ fn unclamped(l: &mut LaunchContext, (array, axis): (NodeId, u8), n: NodeId) -> O
     operand(g, n, BinaryOp::Min, last).and_then(|n| operand(g, n, BinaryOp::Max, zero))
 }
 
-/// Returns an element whose plane is clamped twice, by the program and by the halo, as one whose plane is clamped
-/// once.
+/// Removes the second of two clamps of the plane's index: the program may have clamped it, and the halo does so, too.
 fn clamped_once(l: &mut LaunchContext, axis: usize, value: NodeId) -> NodeId {
     match l.g.op(value).clone() {
         Op::Select(c, a, b) => {

@@ -1,4 +1,5 @@
-//! The variants of a stream of planes.
+//! The variants of a stream of planes: one for rows that are aligned to 16 bytes, with vector accesses, and one for
+//! any alignment.
 
 use super::{MIN_BLOCKS, PlaneStreamParams};
 use crate::plan::gpu::Profit;
@@ -17,14 +18,14 @@ use std::rc::Rc;
 impl PlaneParams for PlaneStreamParams {
     const WHY: &str = "planes pass through registers, each loaded once by a block";
 
-    /// Returns the bytes of an array that a thread loads for each element.
+    /// Returns the bytes of an array that a thread loads for each element that it stores.
     fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
         let elements: usize = self.loaded.iter().filter(|of| of.0 == s.array).map(|of| of.1).sum();
         let own = self.tiling.thread_rows * self.tiling.v;
         l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
     }
 
-    /// Returns for which extents blocks have enough elements, and there are enough blocks.
+    /// Returns the extents for which blocks have enough elements, and there are enough blocks.
     fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
         let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
         Profit { min_blocks: Some(MIN_BLOCKS), ..of_plane }
@@ -45,7 +46,7 @@ pub fn variants(
     if fused.domain.len() < 3 {
         return Vec::new();
     }
-    // conditions of the program itself say which elements at the edges are computed in another way
+    // without a common halo, elements are computed as the program has them, by its own conditions at the edges
     let inner = match Halo::of(l, fused, inner) {
         Some(_) => inner.clone(),
         None => Rc::new(Interior::whole(fused)),
@@ -55,7 +56,7 @@ pub fn variants(
     let unaligned = (ThreadLayout { unaligned: true, v: 1, ..layout }, guards);
     let mut serves = true;
     plane_variants::list(l, (fused, &inner), (layout, whole), Some(unaligned), |l, stencils, layout| {
-        // if the parameters for aligned arrays do not serve, those for others do not either
+        // if there is no variant for aligned rows, there is none for others
         let params = PlaneStreamParams::of(l, (fused, &inner), stencils, layout).filter(|_| serves);
         serves = params.is_some();
         params

@@ -1,4 +1,5 @@
-//! The walk of one thread: in each step a plane arrives, and the elements of every stage advance to the next one.
+//! The kernel body: a loop over planes. In each step a plane arrives, and the elements of every stage advance to the
+//! next stage.
 
 use super::PlaneStreamParams;
 use super::loads::Loads;
@@ -21,7 +22,7 @@ use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
 
-/// What all steps have in common.
+/// What all steps share.
 struct Walk<'a> {
     fused: &'a FusedGroup,
     params: &'a PlaneStreamParams,
@@ -32,7 +33,7 @@ struct Walk<'a> {
     axis: usize,
 }
 
-/// Writes the body of one thread.
+/// Writes the kernel body.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -80,7 +81,7 @@ pub fn main(
     Ok(out)
 }
 
-/// Computes how the blocks of the launch share the planes.
+/// Computes how the blocks of the launch share the planes: the number of ranges, and the planes of a range.
 pub fn parts(l: &mut Lower, fused: &FusedGroup, tiling: PlaneTiling, out: &mut Vec<Stmt>) -> PlaneParts {
     let axis = fused.domain.len() - 3;
     let extents: Vec<Expr> = fused.domain.iter().map(|n| l.launch.host(*n)).collect();
@@ -101,7 +102,7 @@ pub fn parts(l: &mut Lower, fused: &FusedGroup, tiling: PlaneTiling, out: &mut V
 }
 
 impl Walk<'_> {
-    /// Writes a step, in which plane `now` arrives.
+    /// Writes the step in which plane `now` arrives.
     fn step(
         &self,
         l: &mut Lower,
@@ -120,8 +121,8 @@ impl Walk<'_> {
                 0..0
             }
             false => {
-                // late loads are of no use in the first steps of a walk; earlier stages need nothing but the plane
-                // that arrives, so they come after the last one
+                // in the first steps no element is in its last stage, so late loads stand in the branch that tests
+                // this; earlier stages need only the plane that arrives, and are computed after the branch
                 let is_wanted = |e: &Element| late.contains(e) && !loaded.contains_key(e);
                 let others = loads.emit(l, (self.axis, now), &is_wanted, &mut body)?;
                 loaded.extend(others);
@@ -138,7 +139,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Stores the elements that have gone through all stages.
+    /// Computes the values of the elements in their last stage, and stores those in bounds.
     fn complete(&self, l: &mut Lower, known: &[(NodeId, Expr)], body: &mut Vec<Stmt>) -> Result<()> {
         let tiling = self.params.tiling;
         let items = &self.fused.items;
