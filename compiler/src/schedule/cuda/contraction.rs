@@ -7,7 +7,7 @@
 //! ```text
 //!                       columns j
 //!                   +--------------+
-//!          k        | 1 slot of k  |  staged: values at (j, k)
+//!          k        | some k       |  staged: values at (j, k)
 //!                   +--------------+
 //!         +---+     +--------------+
 //!  rows   | s |     |  [4 x 4] ..  |  16 x 16 threads, each with a register tile

@@ -10,11 +10,9 @@
 //! ScanPart::Tiles    the scan of each tile, after its prefix       a block for each tile
 //! ```
 //!
-//! The *prefix* of a tile (or row, or chunk) is the join of the initial value and all elements before it, the
-//! exclusive scan. *Partial results* are the inclusive scan: what a scan gives at each element.
-//!
-//! Within a tile, warps scan the totals of a row's chunks, and then one warp scans the totals of the rows, by a
-//! butterfly over lanes ([`Code::halve`]).
+//! The *prefix* of a tile (or row, or chunk) is the join of the initial value and all elements before it. *Partial
+//! results* are what a scan gives at each element (inclusive). Within a tile, warps scan the totals of a row's
+//! chunks, and then one warp scans the totals of the rows, by a butterfly over lanes ([`Code::halve`]).
 
 mod before;
 mod behind;
@@ -256,7 +254,7 @@ impl<'a> Code<'a> {
         self.types().map(|ty| l.k.share(name, ty, len as u32)).collect()
     }
 
-    /// Returns the types in which the components of a value are computed: of 32 bits for counts of few elements.
+    /// Returns the types in which components are computed: of 32 bits for counts of few elements.
     fn types(&self) -> impl Iterator<Item = Ty> {
         self.scan.types.iter().map(|ty| self.scan.computed(*ty))
     }
@@ -296,9 +294,8 @@ impl<'a> Code<'a> {
         tile.values(l, ("own", &types), &load, |l, i| self.scan.elements(&mut l.launch.g, i), out)
     }
 
-    /// Scans over the lanes of a warp by a butterfly. `total` is the total of a lane's values. The totals of all
-    /// lower lanes are joined before each of the values `inside`. Returns the total of all lanes.
-    ///
+    /// Scans over the lanes of a warp by a butterfly: lanes exchange totals with lane `^ d`, for d = 1, 2, .. 16. The
+    /// totals of all lower lanes are joined before each of the values `inside`. Returns the total of all lanes.
     fn halve(
         &self,
         l: &mut Lower,
