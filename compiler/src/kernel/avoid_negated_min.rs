@@ -6,10 +6,11 @@
 //! let %m: i32 = min(%c, min(%a, %d))      ->    let %m: i32 = min(%c, min(%a, %d))
 //! ```
 //!
-//! From sm_90 on, NVIDIA's assembler joins two minima or maxima to one instruction (VIMNMX3), and loses the negation
-//! of an operand: min(v, min(v, -v)) of 9 is 9. That was measured with CUDA 13.0 on an H200, and is reported for 12.8
-//! to 13.3 (pytorch/pytorch#190973). `a - b` becomes a negation if the assembler finds out that `a` is 0. Integers of
-//! 64 bits are compared by other instructions, and the difference from a constant is a sum; neither is affected.
+//! This works around a fault of NVIDIA's assembler for sm_90 and later: it merges two minima or maxima into one
+//! instruction (VIMNMX3), and loses the negation of an operand, so that min(v, min(v, -v)) for v = 9 is 9. That was
+//! measured with CUDA 13.0 on an H200, and is reported for 12.8 to 13.3 (pytorch/pytorch#190973). `a - b` becomes a
+//! negation if the assembler finds out that `a` is 0. Integers of 64 bits are compared by other instructions, and the
+//! difference from a constant is a sum; neither is affected.
 
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_cast};
@@ -31,18 +32,17 @@ pub fn run(k: &mut Kernel) {
     });
 }
 
-/// The operands of minima and maxima.
+/// Which registers are operands of minima and maxima.
 struct Compared {
     /// The registers that are compared, directly or through other registers.
     regs: Vec<bool>,
     /// Whether a new register was found in this round.
     more: bool,
-    /// Whether there is any minimum or maximum of this kind.
+    /// Whether there is any minimum or maximum that the assembler may merge.
     any: bool,
 }
 
-/// Returns whether an expression is a minimum or maximum that the assembler may join with another
-/// one.
+/// Returns whether an expression is a minimum or maximum that the assembler may merge with another one.
 fn compares(k: &Kernel, e: &Expr) -> bool {
     matches!(e, Expr::Binary(BinaryOp::Min | BinaryOp::Max, a, _) if k.ty(a).is_int() && k.ty(a).size() <= 4)
 }

@@ -1,4 +1,5 @@
-//! Body cloning: copies statements for another element, with new registers; and copies the rest of a kernel.
+//! Copies of statements, for example for another element, in which every register that they define is a new one; and
+//! copies of a kernel without its statements.
 //!
 //! ```text
 //! let %a0: f32 = x[%i]                      let %a2: f32 = x[%j]
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!(found, ["%sum0 = add(%sum0, x_a[%j])"]);
     }
 
-    /// Inner blocks declare registers, too: the index of a loop, and a variable that is assigned in
+    /// Registers that inner blocks declare are renamed, too: here a loop's index, and a variable that is assigned in
     /// a loop further inside.
     #[test]
     fn blocks_inside() {

@@ -1,9 +1,10 @@
-//! Which kernels take counters.
+//! Which kernels have counters in device memory as a parameter.
 
 use super::{Kernel, Stmt};
 
 impl Kernel {
-    /// Whether it takes counters: so does code that exchanges values between blocks.
+    /// Whether the kernel takes counters: it does if its blocks communicate, through scratch, or by arrivals, tickets
+    /// or published words.
     pub fn has_counters(&self) -> bool {
         fn is_any(body: &[Stmt]) -> bool {
             let is_one = |s: &Stmt| {

@@ -1,6 +1,6 @@
-//! Writes out operations that take several steps on a GPU. One is 64-bit integer division, which gets a 32-bit fast
-//! path (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one about twenty). The
-//! other is the remainder of floats.
+//! Expands operations that take several steps on a GPU: 64-bit integer divisions, which get a 32-bit fast path
+//! (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one about twenty), and
+//! remainders of floats.
 //!
 //! ```text
 //! let %q: i64 = div(%a, %b)   ->   let %n: i64 = %a          let %d: i64 = %b          var %q: i64 = 0
@@ -13,8 +13,8 @@
 //! routine of seventy instructions for it; a division by another constant stays. Divisions are total and have no
 //! effects, so they may be computed ahead of the expression that uses them.
 //!
-//! The remainder of floats is computed bit by bit: |y| is doubled while it stays below |x|, then
-//! halved again, and subtracted whenever it fits. Every operation is exact.
+//! The remainder of floats x and y is computed bit by bit: |y| is doubled while it stays below |x|, then halved again
+//! and again, and subtracted from |x| whenever it fits. Every operation is exact.
 
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -38,7 +38,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
     *body = out;
 }
 
-/// Takes the 64-bit divisions out of an expression, innermost first.
+/// Moves the 64-bit divisions of an expression into statements before it, innermost first.
 fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     e.children_mut(|child| expr(k, child, out));
     let Expr::Binary(op, a, b) = e else { return };
@@ -69,8 +69,8 @@ fn power_of_two(e: &Expr) -> Option<u32> {
     (bits.is_power_of_two() && (1..=greatest).contains(&power)).then_some(power)
 }
 
-/// Writes out n / d or n % d of 64-bit integers where d is 2^`power`. Quotients are rounded toward zero:
-/// d - 1 is added to a negative n before the shift.
+/// Expands n / d or n % d of 64-bit integers, where d is 2^`power`. Quotients are rounded toward zero, so d - 1 is
+/// added to a negative n before the shift.
 fn shifted(k: &Kernel, op: BinaryOp, n: Expr, power: u32) -> Expr {
     let ty = k.ty(&n);
     let number = |bits: u64| Expr::Lit(Lit { ty, bits });
@@ -90,8 +90,7 @@ fn shifted(k: &Kernel, op: BinaryOp, n: Expr, power: u32) -> Expr {
     }
 }
 
-/// Gives the value of an expression a register, unless it is one already, a constant or a
-/// parameter.
+/// Binds an expression to a register, unless it is a register, a constant or a parameter.
 fn bind(k: &mut Kernel, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
         return e;
@@ -102,7 +101,7 @@ fn bind(k: &mut Kernel, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Exp
     Expr::Reg(r)
 }
 
-/// Writes out n / d or n % d of 64-bit integers.
+/// Expands n / d or n % d of 64-bit integers.
 fn quotient(k: &mut Kernel, op: BinaryOp, n: Expr, d: Expr, out: &mut Vec<Stmt>) -> Expr {
     let ty = k.ty(&n);
     let q = k.reg("quotient", ty);
@@ -117,8 +116,8 @@ fn quotient(k: &mut Kernel, op: BinaryOp, n: Expr, d: Expr, out: &mut Vec<Stmt>)
     Expr::Reg(q)
 }
 
-/// Writes out `fmod` of C: NaN for an infinite x or a zero y, x for an infinite y, else x - y
-/// trunc(x / y) with the sign of x.
+/// Expands `fmod` of C: NaN for an infinite x or a zero y, x for an infinite y, else `x - y * trunc(x / y)` with the
+/// sign of x.
 fn remainder(k: &mut Kernel, ty: Ty, x: Expr, y: Expr, out: &mut Vec<Stmt>) -> Expr {
     use BinaryOp::{Add, And, Ge, Gt, Le, Lt, Mul, Sub};
     let number = |v: f64| Expr::Lit(if ty == Ty::F64 { Lit::f64(v) } else { Lit::f32(v as f32) });

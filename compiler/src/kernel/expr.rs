@@ -32,16 +32,16 @@ pub enum Expr {
     /// The value of a slot.
     Slot(u32),
     Load(Mem, Box<Expr>),
-    /// The element, or 0 if the condition (the second operand) is false; then nothing is read.
+    /// A predicated load: the element, or 0 if the condition (the last operand) is false; then nothing is read.
     LoadIf(Mem, Box<Expr>, Box<Expr>),
     Unary(UnaryOp, Box<Expr>),
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     MulAdd(Box<Expr>, Box<Expr>, Box<Expr>),
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
     Cast(Ty, Box<Expr>),
-    /// The first tile of this call in `main`, 0 in `finish`.
+    /// CPU: the first tile of this call in `main`; 0 in `finish`.
     TileBegin,
-    /// The end of the tiles of this call in `main`, exclusive; the number of tiles in `finish`.
+    /// CPU: one past the last tile of this call in `main`; the number of tiles in `finish`.
     TileEnd,
     /// GPU: the position of the thread.
     Place(Gpu),

@@ -1,6 +1,6 @@
-//! If only one arm of a choice needs a division, the divisor becomes 1 where the other arm is taken. CPUs compute
-//! both arms in vectors, and a quotient that underflows, or a product with it, takes some of them a hundred times as
-//! long as others.
+//! If only one arm of a selection needs a division, its divisor becomes 1 where the other arm is selected. In
+//! vectorised code both arms are computed, and the quotient that nothing uses may be a denormal number: such a
+//! quotient, or a product with it, takes some CPUs a hundred times as long as others.
 //!
 //! ```text
 //! let %s: f32 = div(1f32, %r6)                               let %s: f32 = div(1f32, select(%near, %r6, 1f32))
@@ -12,7 +12,7 @@ use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The maximum number of operations of a condition that is computed once more for the divisor.
+/// The maximum number of operations of a condition, which is computed a second time for the divisor.
 const LONGEST: usize = 8;
 
 /// Runs the pass on `main`.
@@ -39,7 +39,7 @@ enum Needed {
 
 fn straight(k: &Kernel, body: &mut [Stmt]) {
     let mut needed: HashMap<Reg, Needed> = HashMap::default();
-    // variables count as defined behind everything, because they may have other values at the choice
+    // variables count as defined behind everything, because they may have other values at the selection
     let mut defined: HashMap<Reg, usize> = HashMap::default();
     for (i, s) in body.iter().enumerate() {
         match s {

@@ -52,8 +52,8 @@ fn flatten(k: &mut Kernel, c: &Expr, body: Vec<Stmt>, out: &mut Vec<Stmt>) {
     }
 }
 
-/// Returns the number of operations of a branch, or `None` if it contains anything that must not be
-/// computed unconditionally.
+/// Returns the number of operations of a branch, or `None` if it contains anything that must not run
+/// unconditionally.
 fn cost(k: &Kernel, body: &[Stmt]) -> Option<u32> {
     let each = body.iter().map(|s| match s {
         Stmt::Let(_, e, _) => operations(k, e),

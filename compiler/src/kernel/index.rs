@@ -1,11 +1,11 @@
-//! Splits an index into a part that is not constant and a constant. Accesses that differ only in
-//! the constant share one address.
+//! Splits an index into a sum of a part that is not constant and a constant. Accesses whose indices differ only in
+//! the constant share one address register: the instruction adds the constant.
 
 use super::Expr;
 use crate::scalar::BinaryOp;
 use std::borrow::Cow;
 
-/// The limit on the constant, exclusive. Greater constants stay in the other part.
+/// The exclusive limit of the constant's absolute value. Greater constants stay in the other part.
 const MAX_CONSTANT: i64 = 1 << 20;
 
 /// Splits `index` into a part that is not constant, or `None` if there is none, and a constant.

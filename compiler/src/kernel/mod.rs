@@ -50,11 +50,11 @@ pub struct Array {
     pub name: String,
     /// Element type.
     pub ty: Ty,
-    /// Whether it is written, at each index once; otherwise it is read.
+    /// Whether the kernel writes it, at each index at most once; otherwise the kernel reads it.
     pub write: bool,
     /// Whether element i is `base[i * stride]`, not `base[i]`.
     pub strided: bool,
-    /// Whether no other array of the kernel overlaps what is written through this array or through any other.
+    /// Whether no memory is accessed through this array and written through another one, or the other way round.
     pub noalias: bool,
     /// Whether the address of element 0 is a multiple of 16 bytes.
     pub aligned: bool,
@@ -67,7 +67,7 @@ pub struct SlotDecl {
     pub name: String,
     /// Its type.
     pub ty: Ty,
-    /// Whether `finish` writes it; otherwise it is read.
+    /// Whether the kernel writes it (on a CPU in `finish`); otherwise the kernel reads it.
     pub write: bool,
 }
 
@@ -90,13 +90,13 @@ pub struct Kernel {
     pub sites: Vec<String>,
     /// The registers: name (unique) and type.
     pub regs: Vec<(Name, Ty)>,
-    /// The least number in the name of the next new register. Names that were read from a text have
-    /// numbers of their own.
+    /// The minimum number in the name of the next new register. It grows past the numbers of names that were read
+    /// from a text.
     pub next_number: u32,
     /// The number of threads of a block; 0 for a CPU kernel.
     pub threads: u32,
-    /// The least number of blocks that must be resident on a multiprocessor at once, which limits
-    /// the registers of a thread. 0 leaves the choice to the assembler.
+    /// The minimum number of blocks that must fit onto a multiprocessor at once, which limits the registers of a
+    /// thread. 0 leaves the choice to the assembler.
     pub min_resident_blocks: u32,
     /// The number of blocks of a cluster: 2, 4 or 8 neighbours, which run at the same time and reach
     /// each other's shared memory. Block b has the rank b mod `cluster`. 0 if there are no clusters.
@@ -106,14 +106,14 @@ pub struct Kernel {
     /// Whether the program promises that every index, times its array's stride, fits in 31 bits and
     /// a sign. Then the pass [`narrow`] computes indices in i32.
     pub narrow: bool,
-    /// Registers and scalar parameters, of i64, that are indices or extents of the index space: they are never
-    /// negative where elements are computed, and below 2^31 - 2^19 if indices fit in 32 bits. The first pass that
-    /// needs them takes them out of the kernel; its text does not have them.
+    /// Registers and scalar parameters, of i64, that are indices or extents of the index space. Where elements are
+    /// computed they are not negative, and below 2^31 - 2^19 if indices fit in 32 bits. The first pass that needs
+    /// this list takes it out of the kernel; the text form does not have it.
     pub in_space: Vec<Expr>,
     /// Whether the kernel makes several steps of an iteration; [`Gpu::Span`] is their number.
     pub is_multi_step: bool,
-    /// Whether the kernel does nothing if the guard, an i64 in device memory, is not negative: then the check of an
-    /// iteration has ended it before this launch.
+    /// Whether the kernel has a guard, an i64 in device memory, and does nothing if it is not negative. The check of
+    /// an iteration sets it when the iteration ends, so that launches of later steps have no effect.
     pub is_guarded: bool,
     /// The number of bytes that a vector load of an array brings into a GPU's L2 cache, a power of
     /// two; 0 for the device's default.

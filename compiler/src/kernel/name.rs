@@ -1,15 +1,15 @@
-//! Names of registers. A kernel has hundreds of them, and most are never printed, so a name is
-//! stored as its parts.
+//! Names of registers. A kernel has hundreds of registers, and most names are never printed, so a name is stored as
+//! its parts: a text, a number and a suffix.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write};
 
-/// A text, with what is printed after it.
+/// The name of a register: a text, and the number and suffix that are printed behind it.
 #[derive(Clone, Debug)]
 pub struct Name {
     text: Cow<'static, str>,
     number: Option<u32>,
-    /// Whether it names the low half of another register.
+    /// Whether it names the low 32 bits of another register.
     low: bool,
 }
 
@@ -42,7 +42,7 @@ impl Name {
         if self.low { out.write_str("_32") } else { Ok(()) }
     }
 
-    /// Returns the text and the number, if the name consists of these.
+    /// Returns the text and the number, if the name consists of exactly these.
     pub fn parts(&self) -> Option<(&str, u32)> {
         self.number.filter(|_| !self.low).map(|number| (&*self.text, number))
     }

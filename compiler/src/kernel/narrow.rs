@@ -14,9 +14,9 @@
 //! index and pushes the truncation down to operands that are not such operations. (gpucc, section
 //! 3: 64-bit index arithmetic costs two to four instructions for one.)
 //!
-//! Values that are known to be at least 0 and to fit in 31 bits (`narrow/bounds.rs`) are computed
-//! in 32 bits altogether: divided, compared, and converted to floats. A 64-bit division takes about
-//! seventy instructions, a 32-bit one about twenty, and one by a constant a few.
+//! Values that are known to be at least 0 and to fit in 31 bits (`narrow/bounds.rs`) are not only truncated: their
+//! divisions, comparisons and conversions to floats are done in 32 bits, too. A 64-bit division takes about seventy
+//! instructions, a 32-bit one about twenty, and one by a constant a few.
 
 mod bounds;
 
@@ -40,8 +40,8 @@ struct Narrow<'a> {
     k: &'a mut Kernel,
     /// The i32 register of the low half of each i64 register that has one.
     low: Vec<Option<Reg>>,
-    /// Whether each register is a `let` of ring operations of i64; only these are worth a register
-    /// for the low half.
+    /// For each register, whether a `let` defines it by ring operations of i64. Only such a register is worth another
+    /// one for its low half.
     lets: Vec<bool>,
     /// The upper bounds of values.
     bounds: Bounds,
@@ -60,7 +60,8 @@ impl Narrow<'_> {
         }
     }
 
-    /// Returns whether the low half of a value depends only on the low halves of its operands.
+    /// Returns whether an expression is a ring operation: its low half depends only on the low halves of its
+    /// operands.
     fn is_ring(&self, e: &Expr) -> bool {
         use BinaryOp::{Add, Mul, Sub};
         match e {
@@ -199,7 +200,7 @@ impl Narrow<'_> {
                     _ => Expr::binary(*op, self.low(a), self.low(b)),
                 }
             }
-            // conditions whose comparisons the bounds have decided
+            // the bounds may have turned a comparison into a constant, which simplifies the condition
             Expr::Binary(op @ (And | Or), a, b) if self.k.ty(a) == Ty::Bool => match (&**a, &**b) {
                 (Expr::Lit(l), other) | (other, Expr::Lit(l)) if l.as_bool() == (*op == And) => other.clone(),
                 _ => return,
@@ -226,7 +227,7 @@ impl Narrow<'_> {
     fn low(&mut self, e: &Expr) -> Expr {
         use BinaryOp::{And, Div, Max, Min, Rem, Shr};
         match e {
-            // the bounds of a quotient hold only if those of its operands do
+            // a quotient has a bound only if both operands do, so their low halves are their values
             Expr::Binary(op @ (Div | Rem), a, b) if self.bounds.most(e).is_some() => match power(b) {
                 Some(shift) if *op == Div => Expr::binary(Shr, self.low(a), Expr::Lit(Lit::i32(shift))),
                 Some(shift) => Expr::binary(And, self.low(a), Expr::Lit(Lit::i32((1 << shift) - 1))),
@@ -243,7 +244,7 @@ impl Narrow<'_> {
             {
                 Expr::binary(*op, self.low(a), self.low(b))
             }
-            // shifts by more than 31 bits have another meaning in 32 bits
+            // a bounded shift is by less than 31 bits; larger ones would differ in 32 bits
             Expr::Binary(Shr, a, b) if self.bounds.most(e).is_some() => {
                 Expr::binary(Shr, self.low(a), self.low(b))
             }

@@ -1,7 +1,7 @@
-//! Minima and maxima of f32 that follow one another, as in sorting networks, become minima and maxima of integers:
-//! one instruction each, where IEEE's rules for NaN and signed zeros take three and five. The integer, called the
-//! key, is the float's bits; if it is negative, all bits but the sign are inverted, so that keys have the order of
-//! the numbers. NaN are looked for once, among the values with which the network begins.
+//! Minima and maxima of f32 that feed each other, as in sorting networks, become minima and maxima of integers: one
+//! instruction each, where IEEE's rules for NaN and signed zeros take three and five. The integer, called the *key*,
+//! is the float's bits; in negative floats all bits but the sign are inverted, so that keys have the order of the
+//! numbers. NaN are tested once, among the inputs of the network (its leaves).
 //!
 //! ```text
 //! let %low: f32 = min(%a, %b)    let %high: f32 = max(%a, %b)    x[%i] = max(%c, min(%low, %d))
@@ -11,16 +11,16 @@
 //! x[%i] = select(any of %a, %b, %c, %d is NaN, nan, the float of max(%key_c, min(%key_low, %key_d)))
 //! ```
 //!
-//! This is for CPUs only, and for loops whose bodies are straight-line code, if the network is large enough to be
-//! worth the keys.
+//! This pass is for CPUs only, and for loops whose bodies are straight-line code, if the network is large enough to
+//! make up for computing keys.
 
 use super::parts::find_variables;
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The numbers of operations of a minimum and of a maximum by IEEE's rules, of the key of a value and the test
-/// whether it is a NaN, and of the number of a key.
+/// Numbers of operations: of a minimum and of a maximum by IEEE's rules; of computing the key of a value and testing
+/// it for NaN; and of computing the number of a key.
 const MIN: usize = 3;
 const MAX: usize = 5;
 const KEY: usize = 3;
@@ -58,18 +58,18 @@ fn compared<'e>(k: &Kernel, e: &'e Expr) -> Option<(BinaryOp, &'e Expr, &'e Expr
     }
 }
 
-/// The minima and maxima of a loop's body, except those in the arms of choices.
+/// The minima and maxima of a loop's body, except those in the arms of selections, which may not be computed.
 #[derive(Default)]
 struct Network {
     /// The registers that are minima or maxima.
     inner: HashSet<Reg>,
-    /// Those of them that other operations need.
+    /// Those of `inner` that other operations need as numbers.
     numbers: HashSet<Reg>,
-    /// The registers that are compared and are not minima or maxima themselves.
+    /// The registers that are compared, but are not minima or maxima themselves.
     leaves: HashSet<Reg>,
     /// The number of operations by IEEE's rules.
     before: usize,
-    /// The number of operations in integers, without the keys of `leaves` and the numbers of `numbers`.
+    /// The number of operations on integers, without those for the keys of `leaves` and for the numbers of `numbers`.
     after: usize,
     has_nan: bool,
 }
@@ -127,7 +127,7 @@ impl Network {
         }
     }
 
-    /// Adds an expression that stays as it is, because some of it may not be computed.
+    /// Adds an expression that stays as it is, because parts of it are computed conditionally.
     fn apart(&mut self, e: &Expr) {
         if let Expr::Reg(r) = e
             && self.inner.contains(r)
@@ -138,7 +138,7 @@ impl Network {
     }
 }
 
-/// Whether a register is assigned. Registers that the pass makes are not.
+/// Whether a register is assigned more than once. Registers that the pass makes are not.
 fn is_variable(variables: &[bool], r: Reg) -> bool {
     variables.get(r.0 as usize).copied().unwrap_or(false)
 }
@@ -149,7 +149,7 @@ struct Rewriting<'k> {
     variables: &'k [bool],
     /// The keys of registers.
     keys: HashMap<Reg, Reg>,
-    /// For each minimum or maximum, the values that it depends on, any of which may be NaN.
+    /// For each minimum or maximum, the leaves that it depends on, any of which may be NaN.
     nans: HashMap<Reg, Vec<Reg>>,
     out: Vec<Stmt>,
 }
@@ -183,7 +183,7 @@ impl Rewriting<'_> {
         r
     }
 
-    /// Returns the key of an operand of a minimum or maximum, and adds the values on which it depends to `of`.
+    /// Returns the key of an operand of a minimum or maximum, and adds the leaves that it depends on to `of`.
     fn compare(&mut self, e: &Expr, of: &mut Vec<Reg>) -> Expr {
         if let Some((op, a, b)) = compared(self.k, e) {
             return Expr::binary(op, self.compare(a, of), self.compare(b, of));
@@ -232,7 +232,8 @@ impl Rewriting<'_> {
             && **nan == Expr::Lit(Lit::f32(f32::NAN).canonical())
             && self.network.numbers.contains(r)
         {
-            // the register holds no NaN but the canonical one
+            // a selection that makes NaN canonical is not needed: the only NaN that the register may hold is
+            // canonical
             *e = Expr::Reg(*r);
             return;
         }
@@ -242,14 +243,14 @@ impl Rewriting<'_> {
     }
 }
 
-/// Returns bits whose order as integers is that of the numbers, or the bits of such a key.
+/// Returns the key of a float's bits, or the bits of a key: the mapping is its own inverse.
 fn swapped(bits: Reg) -> Expr {
     let sign = Expr::binary(BinaryOp::Shr, Expr::Reg(bits), Expr::Lit(Lit::i32(31)));
     let others = Expr::binary(BinaryOp::And, sign, Expr::Lit(Lit::i32(i32::MAX)));
     Expr::binary(BinaryOp::Xor, Expr::Reg(bits), others)
 }
 
-/// Returns the number of a key, or NaN if one of the values is.
+/// Returns the number of a key, or NaN if one of the leaves `of` is NaN.
 fn number(key: Reg, of: &[Reg]) -> Expr {
     let bits = Expr::Cast(Ty::U32, Box::new(swapped(key)));
     let number = Expr::Unary(UnaryOp::FromBits, Box::new(bits));

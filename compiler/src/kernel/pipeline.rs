@@ -1,6 +1,6 @@
-//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, because the C compiler does
-//! the same optimisations, except for the passes that let it vectorise loops: `split_rows.rs`, `records_apart.rs`,
-//! `ordered_bits.rs`, `idle_divisions.rs`.
+//! The list of passes over GPU kernels, in order. For CPU kernels the C compiler does the same optimisations; they
+//! have only passes that help it to vectorise loops, which are not in this list: `split_rows.rs`, `records_apart.rs`,
+//! `lockstep/`, `ordered_bits.rs`, `idle_divisions.rs`.
 
 use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify, widen};
 use crate::error::{Error, Result};
@@ -27,8 +27,7 @@ impl Pass {
     }
 }
 
-/// All passes. Dead code is dropped before common subexpressions are looked for, and again at the
-/// end.
+/// All passes. Dead code is dropped before `cse`, so that it does not count as a use, and again at the end.
 pub const PASSES: [Pass; 8] = [
     pass("if_conversion", if_conversion::run),
     Pass { only_narrow: true, ..pass("narrow", narrow::run) },

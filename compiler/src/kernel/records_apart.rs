@@ -1,6 +1,6 @@
-//! Loops whose error records depend on what they read, such as gathers: a first loop asks whether any element would
-//! leave a record, and if none would, a copy of the loop without records computes the elements. Neither loop has the
-//! record's running minimum, nor reads that a condition guards, so both are vectorised.
+//! Loop versioning for error records that depend on data, such as the bounds checks of gathers: a first loop tests
+//! whether any element would leave a record; if none would, a copy of the loop without records computes the elements.
+//! These two loops have neither the running minimum of a record nor predicated loads, so both are vectorised.
 //!
 //! ```text
 //! for %i { let %k = ids[%i]  let %inside = lt(%k, %n)  record 0 if not(%inside) at %i
@@ -10,8 +10,8 @@
 //! if ne(%bad, 0u32) { the loop as it is } else { for %i { out[%i] = table[ids[%i]] } }
 //! ```
 //!
-//! The check computes indices a second time, for which the vectors make up. If the conditions depend on the loop's
-//! counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`).
+//! The check computes indices a second time; vectorisation more than makes up for that. If the conditions depend on
+//! the loop's counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`).
 
 use super::clone_body::Renaming;
 use super::parts::operations;
@@ -19,8 +19,8 @@ use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
 
-/// The maximum number of operations of a body. Longer ones stay as they are, because they are not vectorised, and a
-/// copy would double the code.
+/// The maximum number of operations of a body. Longer loops stay as they are: C compilers do not vectorise them, and
+/// a copy would double their code.
 const LONGEST: usize = 400;
 
 /// Runs the pass on `main`.
@@ -66,7 +66,7 @@ fn apart(k: &mut Kernel, whole: Stmt, check: Check) -> Vec<Stmt> {
     out
 }
 
-/// The check whether any element leaves a record.
+/// The check whether any element would leave an error record.
 struct Check {
     /// The statements that the conditions need.
     steps: Vec<Stmt>,
@@ -74,8 +74,7 @@ struct Check {
 }
 
 impl Check {
-    /// Returns the check of a loop's body, if the body is straight-line code with records that depend on what an
-    /// element reads.
+    /// Returns the check of a loop's body, if the body is straight-line code with error records that depend on data.
     fn of(k: &Kernel, counter: Reg, body: &[Stmt]) -> Option<Check> {
         let is_plain =
             |s: &Stmt| matches!(s, Stmt::Let(..) | Stmt::Store(..) | Stmt::Record(..) | Stmt::Note(_));
@@ -107,7 +106,7 @@ impl Check {
                 _ => {}
             }
         }
-        // a read after a store may read what that has stored
+        // the check runs before all stores, so none of its loads may come after a store in the loop
         let is_before = steps.first().is_none_or(|(i, _)| *i < first_store);
         steps.reverse();
         let steps: Vec<Stmt> = steps.into_iter().map(|s| s.1).collect();
@@ -115,8 +114,8 @@ impl Check {
     }
 }
 
-/// Returns whether statements read at places that depend on the loop's counter, or cast a float to such an index: the
-/// schedule has no bounds for these.
+/// Returns whether conditions depend on data: the statements load elements that depend on the loop's counter, or cast
+/// floats that do to integers. For such conditions the schedule has no bounds.
 fn is_data(k: &Kernel, counter: Reg, steps: &[Stmt]) -> bool {
     fn of(k: &Kernel, e: &Expr, own: &HashSet<Reg>) -> bool {
         let mut found = false;
@@ -152,7 +151,7 @@ fn add_registers(e: &Expr, out: &mut HashSet<Reg>) {
     e.children(|child| add_registers(child, out));
 }
 
-/// Returns the body for elements that leave no records.
+/// Returns the body without records, simplified by the knowledge that the records' conditions do not hold.
 fn without_records(body: &[Stmt]) -> Vec<Stmt> {
     let mut holds: HashSet<Reg> = HashSet::default();
     for s in body {
@@ -166,7 +165,7 @@ fn without_records(body: &[Stmt]) -> Vec<Stmt> {
         Stmt::Let(r, e, _) if holds.contains(r) && !has_load(e) => Some(e.clone()),
         _ => None,
     };
-    // registers that hold the same conditions
+    // other registers with the same values hold as well
     let known: Vec<Expr> = body.iter().filter_map(|s| value(s, &holds)).collect();
     holds.extend(body.iter().filter_map(|s| match s {
         Stmt::Let(r, e, _) if known.contains(e) => Some(*r),
@@ -183,7 +182,7 @@ fn has_load(e: &Expr) -> bool {
     found
 }
 
-/// Replaces the registers that are true.
+/// Replaces the registers `holds` by true, and simplifies conjunctions and predicated loads.
 fn assume(e: &mut Expr, holds: &HashSet<Reg>) {
     let yes = Expr::Lit(Lit::bool(true));
     e.children_mut(|child| assume(child, holds));

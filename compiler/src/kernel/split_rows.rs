@@ -1,6 +1,6 @@
-//! Loops over the numbers of a matrix's elements are cut where a row ends, so that no element divides: within a row
-//! the quotient stays the same, and the remainder counts. CPUs have no vectors of 64-bit divisions, so only loops
-//! without them are vectorised.
+//! A loop over the elements of a matrix, numbered in row-major order, is cut into pieces where rows end. Within a
+//! row, the quotient of the number by the row's length is constant, and the remainder counts up, so elements need no
+//! divisions. CPUs have no vector instructions for 64-bit divisions, so only loops without them are vectorised.
 //!
 //! ```text
 //! for %c = lo to hi { x[div(add(%base, %c), %n)][rem(add(%base, %c), %n)] }
@@ -13,15 +13,15 @@
 //! }
 //! ```
 //!
-//! The original loop stays for rows with fewer than [`SHORTEST`] elements. Divisions by a constant stay, because C
-//! compilers multiply instead.
+//! The original loop stays as the other branch, for rows with fewer than [`SHORTEST`] elements. Divisions by a
+//! constant stay, because C compilers turn them into multiplications.
 
 use super::clone_body::Renaming;
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// From this length of a row on, pieces are faster than divisions.
+/// The minimum length of a row for which pieces are faster than divisions.
 const SHORTEST: i64 = 16;
 
 /// Runs the pass on `main`.
@@ -42,7 +42,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
         let (lo, hi) = (lo.clone(), hi.clone());
         let first = split.offset.clone().plus(lo.clone());
         let not_short = Expr::binary(BinaryOp::Ge, split.divisor.clone(), Expr::int(SHORTEST));
-        // neither the first nor the last number is negative: so the numbers between them do not wrap around
+        // if neither the first nor the last number is negative, the numbers between them do not wrap around
         let last = split.offset.clone().plus(hi.clone()).minus(Expr::int(1));
         let is = |e: Expr| Expr::binary(BinaryOp::Ge, e, Expr::int(0));
         let not_negative = Expr::binary(BinaryOp::And, is(first.clone()), is(last));
@@ -53,7 +53,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
     }
 }
 
-/// The registers of a loop's body.
+/// The registers that a loop's body sets.
 struct Own<'a> {
     counter: Reg,
     /// The value of each `let`; `None` for registers that are assigned, and for the counter.
@@ -79,8 +79,8 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns an i64 expression in terms of registers from outside of the loop, if there is one. In a piece, the
-    /// quotient of its split counts as such a register.
+    /// Rewrites an i64 expression in terms of registers from outside the loop; `None` if it depends on the iteration.
+    /// In a piece, the quotient of the split is constant, and the register of the row replaces it.
     fn outside(&self, e: &Expr, piece: Option<(&Split, Reg)>) -> Option<Expr> {
         if let Some((split, row)) = piece
             && split.is(self, BinaryOp::Div, e)
@@ -101,7 +101,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns the difference of an index and the loop's counter, if the index increases by one with the counter.
+    /// Returns `e - counter`, if that is the same in all iterations.
     fn offset(&self, e: &Expr) -> Option<Expr> {
         match e {
             Expr::Reg(r) if *r == self.counter => Some(Expr::int(0)),
@@ -116,7 +116,8 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns the first division of the sum of the loop's counter and an offset by a value from outside.
+    /// Returns the split of the first division `(counter + offset) / divisor` or remainder, where offset and divisor
+    /// are the same in all iterations.
     fn split(&self, body: &[Stmt]) -> Option<Split> {
         let mut found = None;
         visit(body, &mut |e| {
@@ -143,13 +144,13 @@ fn visit(body: &[Stmt], f: &mut dyn FnMut(&Expr)) {
     }
 }
 
-/// The numbers that are divided: the loop's counter and an offset.
+/// A division of `counter + offset` by `divisor` in every iteration.
 struct Split {
     offset: Expr,
     divisor: Expr,
 }
 
-/// The registers of a piece: its row, and its first column and index.
+/// The registers of a piece: its row, its first column, and its first value of the loop's counter.
 #[derive(Clone, Copy)]
 struct Piece {
     row: Reg,
@@ -158,7 +159,7 @@ struct Piece {
 }
 
 impl Split {
-    /// Whether an expression is the quotient, or the remainder, of these numbers.
+    /// Whether an expression is the quotient (or remainder, by `op`) of this split.
     fn is(&self, own: &Own, op: BinaryOp, e: &Expr) -> bool {
         let Expr::Binary(found, a, b) = e else { return false };
         *found == op
@@ -166,7 +167,7 @@ impl Split {
             && own.offset(a).is_some_and(|a| a == self.offset)
     }
 
-    /// Returns the loop over the pieces. `first` is the first number.
+    /// Returns the loop over the pieces. `first` is the first number that is divided.
     fn pieces(
         &self,
         k: &mut Kernel,
@@ -202,8 +203,8 @@ impl Split {
         ]
     }
 
-    /// Replaces the quotients and remainders of a statement. Divisions that do not depend on the
-    /// column come before the loop over it.
+    /// Replaces the quotients and remainders of a statement. Other divisions that are the same in the whole piece are
+    /// computed in `before`, ahead of the loop over columns.
     fn replace(&self, k: &mut Kernel, own: &Own, s: &mut Stmt, piece: Piece, before: &mut Vec<Stmt>) {
         s.expressions_mut(&mut |e| self.expr(k, own, e, piece, before));
         for s in s.blocks_mut().flatten() {

@@ -47,42 +47,44 @@ pub enum Stmt {
     /// GPU: a barrier of the block. Everything that its threads wrote before is visible to all of
     /// them after it.
     Barrier,
-    /// GPU: one more arrival at a counter (the second operand), of the given total (the third). The
-    /// register is true for the last arrival. Its thread then sees everything that the other
-    /// threads wrote before they arrived, and the counter is 0 again.
+    /// GPU: arrives at a counter (the second operand), at which as many threads arrive as the third operand says. The
+    /// register becomes true for the last one to arrive. That thread then sees everything that the others wrote
+    /// before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
-    /// GPU: takes a ticket at a counter: the register, i32, gets how many were taken there before, all by blocks that
-    /// have begun.
+    /// GPU: takes a ticket at a counter: the register, i32, gets the number of tickets taken there before. All of
+    /// these were taken by blocks that have begun.
     Ticket(Reg, Expr),
-    /// GPU: publishes a value of 4 or 8 bytes in words at counters from an even one on (the first operand), once: 4
-    /// bytes and the number 1, which all threads see at once. Nothing else that the thread wrote is ordered by it.
+    /// GPU: publishes a value of 4 or 8 bytes in one or two words. A word is two counters, from an even one on (the
+    /// first operand): 4 bytes of the value, and the number 1 as a mark. Other threads see both at the same time. A
+    /// word is published at most once. Nothing else that the thread wrote is ordered by it.
     Publish(Expr, Expr),
-    /// GPU: waits until words (the second operand) are published, and takes the value; 0 unless the condition holds.
+    /// GPU: waits until words (at the second operand) are published, and takes their value. If the condition (the
+    /// third) does not hold, it does not wait, and the value is 0.
     Await(Reg, Expr, Expr),
-    /// GPU: sets four counters to 0, from a multiple of four on. All that was done with them is done before.
+    /// GPU: sets four counters to 0, from a multiple of four on. Every other use of them in the launch must come
+    /// before.
     Clear(Expr),
     /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other, in
     /// ascending order, gets the element and adds 1 to it. The lanes may count at different elements, but the indices
-    /// of a warp differ in their lowest bits only, of which the number is given. Memory accesses before it are
-    /// ordered as by a broadcast.
+    /// of a warp differ only in their lowest `bits` bits. Memory accesses before it are ordered as by a broadcast.
     Count {
         old: Reg,
         at: Mem,
         index: Expr,
         bits: u32,
     },
-    /// GPU: a barrier of all blocks of the cluster, all of which have begun after it. Unless it is
-    /// `relaxed`, everything that their threads wrote before is visible to all of them after it.
+    /// GPU: a barrier of all blocks of the cluster. After it, all of them have begun; and unless it is `relaxed`,
+    /// everything that their threads wrote before is visible to all of them.
     ClusterBarrier {
         relaxed: bool,
     },
     /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank
     /// of the block, and the value. That block must have begun, and must not have ended.
     StoreTo(Mem, Expr, Expr, Expr),
-    /// GPU: begins to copy 4, 8 or 16 bytes of any types: from an array's neighbours from `index` on to those of
-    /// shared memory from `at` on. Both indices are multiples of that size, and the array is aligned unless the bytes
-    /// are one element. If a condition is given and does not hold, nothing is read, and zeros are written. Nothing
-    /// may read or write the copy before it has been waited for.
+    /// GPU: begins to copy 4, 8 or 16 bytes of any types, from an array from `index` on to shared memory from `at`
+    /// on. Both places are multiples of the number of bytes, and the array is aligned unless the bytes are one
+    /// element. If a condition is given and does not hold, nothing is read, and zeros are written. Nothing may read
+    /// or write the destination before the copy has been waited for.
     CopyAsync {
         bytes: u32,
         to: Mem,
@@ -93,8 +95,8 @@ pub enum Stmt {
     },
     /// GPU: makes a group of the copies that the thread has begun since its last group.
     CopyGroup,
-    /// GPU: waits for all groups of the thread's copies except the last ones, whose number is given. The thread then
-    /// sees what they have copied, and other threads see it after a barrier.
+    /// GPU: waits for all groups of the thread's copies except the last ones; the operand is the number of these. The
+    /// thread then sees what the copies have written, and other threads see it after a barrier.
     CopyWait(u32),
     /// GPU: defines a word, u32, for tensor cores: two halves, the first one in its low bits, or one f32, rounded to
     /// tf32 (11 bits of precision, ties away from 0).
@@ -139,6 +141,7 @@ pub enum Stmt {
         columns: Expr,
         across: bool,
     },
-    /// GPU: waits for all of the warpgroup's `MultiplyStaged` except the last ones, whose number is given.
+    /// GPU: waits for all of the warpgroup's `MultiplyStaged` except the last ones; the operand is the number of
+    /// these.
     MultiplyWait(u32),
 }

@@ -9,13 +9,14 @@
 //! out[%i] = cast u8(shr(mul(cast u32(%wide), 43691u32), 17u32))
 //! ```
 //!
-//! A GPU computes them in 32-bit registers anyway, and cutting each result would take one more instruction. The low
-//! bits of sums, differences, products and bitwise operations depend only on the low bits of the operands, so they
-//! need no cut. Comparisons, quotients, right shifts and wider values need all bits; ranges (`widen/range.rs`) often
-//! show that these are right already: above, no sum of two bytes and 7 wraps in 16 bits. A store takes the low bits.
+//! A GPU computes narrow integers in 32-bit registers anyway, and cutting each result to its type would take one more
+//! instruction. The low bits of sums, differences, products and bitwise operations depend only on the low bits of the
+//! operands, so the results need no cut. Comparisons, quotients, right shifts and casts to wider types need all bits
+//! of their operands; ranges (`widen/range.rs`) often show that these are right already: above, no sum of two bytes
+//! and 7 wraps in 16 bits. A store takes the low bits.
 //!
-//! Where the range of a value is known, also of one of 32 bits, a quotient by a constant becomes a product and a
-//! shift (Granlund and Montgomery 1994). The assembler knows no ranges, and multiplies in 64 bits.
+//! If the range of a value is known, be it narrow or of 32 bits, its quotient by a constant becomes a product and a
+//! shift in 32 bits (Granlund and Montgomery 1994). The assembler knows no ranges, and multiplies in 64 bits.
 
 mod range;
 
@@ -237,7 +238,7 @@ impl Widen<'_> {
             (Shr, Some(n)) if any_wide => (a.exact(), (int32(n), Range::new(n, n))),
             (And | Or | Xor, _) if any_wide => (a.low_bits(), b.low_bits()),
             (_, None) if any_wide => (a.exact(), b.exact()),
-            // unless its result is cut, an operation is the same in either width
+            // an operation whose result is not cut is the same in either width
             _ => {
                 let by = count.map_or(b.range, |n| Range::new(n, n));
                 let (result, range) = (op.result(ty), Range::binary(op, a.range, by));
@@ -347,7 +348,7 @@ fn quotient(x: Expr, most: i64, d: u64) -> Option<Expr> {
     Some(Expr::binary(BinaryOp::Shr, x.times(lit(factor)), lit(shift.into())))
 }
 
-/// Returns the remainder of an unsigned value by a constant, if that value may be computed twice.
+/// Returns the remainder of an unsigned value by a constant, if the value is cheap enough to be computed twice.
 fn remainder(x: Expr, most: i64, d: u64) -> Option<Expr> {
     if d.is_power_of_two() {
         return Some(Expr::binary(BinaryOp::And, x, Expr::Lit(Lit::u32(d as u32 - 1))));

@@ -1,4 +1,4 @@
-//! The asynchronous copies that a thread has begun and not waited for.
+//! The bookkeeping of a thread's asynchronous copies: those that it has begun and not waited for, by group.
 
 use super::memory::Id;
 use crate::kernel::{Mem, Stmt};

@@ -22,14 +22,14 @@ pub enum FaultKind {
     Misaligned,
     /// A read of memory that was never written.
     Unwritten,
-    /// A counter that is not 0 before or after the launch, or counts to another number than before.
+    /// A counter that is not 0 before or after the launch, or at which more threads arrive than the total says.
     Counter,
     /// Shared memory of another block is accessed, and nothing orders the access after the block's
     /// beginning and before its end.
     Absent,
     /// Every warp that could run waits for words that no one has published.
     Deadlock,
-    /// More statements than any test needs.
+    /// More statements were executed than any test needs.
     Endless,
     /// The arguments do not fit the kernel.
     Arguments,

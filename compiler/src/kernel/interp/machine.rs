@@ -29,7 +29,7 @@ pub(super) struct Machine<'k, 'm> {
     pub clocks: Clocks,
     /// The last accesses of each element, by allocation; empty if the kernel cannot write there.
     pub(super) cells: Vec<Vec<Cell<'k>>>,
-    /// Whether words were published since the warps that await some were asked.
+    /// Whether words were published since awaiting warps last looked for theirs.
     pub has_news: bool,
     /// For each counter, the clock into which arrivals at it were released.
     arrivals: Vec<Clock>,
@@ -267,7 +267,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         }
     }
 
-    /// Returns an element of a thread's local array, of which `element` is what was found there.
+    /// Returns an element of a thread's local array, or the fault of the access. `element` is what was found there.
     pub fn load_local(
         &mut self,
         who: Who<'k>,

@@ -77,7 +77,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Returns the fault of an operation of a warp in which not all lanes take part, if that is so.
+    /// Checks that all lanes take part in an operation of the warp.
     pub(super) fn whole_warp(&self, w: &Warp<'k>, mask: u32, at: &'k Stmt) -> Check<()> {
         let Some(missing) = lanes(!mask).next() else { return Ok(()) };
         let here = lanes(mask).next().unwrap_or(0);

@@ -85,7 +85,7 @@ pub fn run(
     Ok(records)
 }
 
-/// A block that has started and not ended.
+/// A block that has begun and not ended.
 struct Block<'k> {
     number: u32,
     warps: Vec<Warp<'k>>,

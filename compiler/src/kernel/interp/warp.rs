@@ -1,5 +1,4 @@
-//! A warp: 32 threads that execute one statement after the other together, with some lanes
-//! inactive.
+//! A warp: 32 threads, its lanes, that execute each statement together, in those lanes that are active.
 //!
 //! Control flow is a stack of blocks of statements. A lane that does not take the branch of the
 //! others waits until they have finished it; this is one of the orders that a GPU may choose.
@@ -115,7 +114,7 @@ impl<'k> Warp<'k> {
         f.body.get(f.at)
     }
 
-    /// Lets the warp execute the statement again that it has begun, when there is something new.
+    /// Lets the warp execute its last statement again, because words that it awaits may have been published since.
     pub fn again(&mut self) {
         if let Some(f) = self.stack.last_mut() {
             f.at -= 1;

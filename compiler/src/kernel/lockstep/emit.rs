@@ -1,5 +1,6 @@
-//! The code of a strip of elements. A value that a lane computes in one loop over the lanes and needs in another one
-//! lies in a local array.
+//! The code of a strip of elements: a sequence of loops over its lanes, and the loops and branches that are common to
+//! all lanes. A value that one loop over the lanes computes and another one needs is stored in a local array, with an
+//! element for each lane.
 
 use super::parts::{Part, Parts};
 use crate::kernel::clone_body::Renaming;
@@ -10,13 +11,13 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// The number of lanes of a strip: two of the widest vectors of 32-bit elements.
 pub const LANES: i64 = 32;
 
-/// Writes the code of a strip.
+/// The code of a strip while it is written.
 pub struct Strip<'a> {
     k: &'a mut Kernel,
     parts: &'a Parts,
-    /// The first element.
+    /// The strip's first element.
     at: Reg,
-    /// The local arrays of the registers that several loops over the lanes need.
+    /// The local arrays that hold the registers which several loops over the lanes need.
     arrays: HashMap<Reg, Mem>,
 }
 
@@ -72,9 +73,11 @@ impl Strip<'_> {
         Stmt::For(q, Expr::int(0), Expr::int(LANES), out)
     }
 
-    /// Adds a loop that each element leaves by itself.
+    /// Adds a loop that each element leaves by itself: it runs until no lane is active, and lanes that are not active
+    /// keep their values.
     fn masked(&mut self, condition: &Expr, body: &[Stmt], out: &mut Vec<Stmt>) {
-        // if the condition is a variable, it is false in the lanes that have left the loop
+        // if the condition is a variable, its array can tell which lanes are active: it is false where the loop was
+        // left
         let own = match condition {
             Expr::Reg(r) => self.arrays.get(r).map(|m| (*r, *m)),
             _ => None,
@@ -123,15 +126,15 @@ impl Strip<'_> {
         }
     }
 
-    /// Returns the number of a lane, the number of its element, and the statements that define it.
+    /// Returns the counter of a new loop over lanes, the number of the lane's element, and an empty body.
     fn counter(&mut self) -> (Reg, Expr, Vec<Stmt>) {
         let q = self.k.reg("q", Ty::I64);
         (q, Expr::Reg(self.at).plus(Expr::Reg(q)), Vec::new())
     }
 
-    /// Emits what statements and expressions of a lane need: the number `at` of the element, values that depend on
-    /// it, and the values that other loops over the lanes have left in arrays for lane `q`. Returns the registers
-    /// that replace others.
+    /// Emits, at the start of a loop over lanes, what the statements `body` and the expressions `also` need: the
+    /// number `at` of the element, values that are affine in it, and values from the arrays for lane `q`. Returns
+    /// which registers of the loop replace those of the original code.
     fn lane(
         &mut self,
         at: Expr,
@@ -178,7 +181,8 @@ impl Strip<'_> {
         renaming
     }
 
-    /// Returns the registers with arrays that a loop over the lanes sets, each with the one that replaces it.
+    /// Returns the registers that have arrays and that a loop over the lanes sets, each with the register that
+    /// replaces it in the loop.
     fn assigned(&self, body: &[Stmt], renaming: &Renaming) -> Vec<(Reg, Reg)> {
         let of = Registers::of(body);
         let set: HashSet<Reg> = of.assigned.iter().chain(&of.defined).copied().collect();
@@ -208,8 +212,9 @@ impl Strip<'_> {
     }
 }
 
-/// The records of a loop that each element leaves by itself. An array says in which lanes a record's condition has
-/// held, and the records are left after the loop. For each record: the array, the site and the element.
+/// The error records of a loop that each element leaves by itself. In the loop, an array notes in which lanes a
+/// record's condition has held; the records are left after the loop. For each record: the array, the site and the
+/// element.
 struct Records {
     list: Vec<(Mem, u32, Expr)>,
 }
@@ -225,7 +230,7 @@ impl Records {
         Records { list }
     }
 
-    /// Returns the loop's body for lane `q`. If `on` is false, the lane reads nothing and leaves no record.
+    /// Returns the loop's body for lane `q`. If `on` is false, the lane loads nothing and notes no record.
     fn masked(&self, body: &[Stmt], q: Reg, on: Reg) -> Vec<Stmt> {
         let mut arrays = self.list.iter().map(|(m, ..)| *m);
         let mut out = body.to_vec();
@@ -243,7 +248,7 @@ impl Records {
     }
 }
 
-/// Makes an expression read its loads only if a register is set.
+/// Predicates the loads of an expression on a register.
 fn read_if(e: &mut Expr, on: Reg) {
     e.children_mut(|child| read_if(child, on));
     let on = Expr::Reg(on);
@@ -262,18 +267,18 @@ fn bit(e: Expr) -> Expr {
     Expr::Cast(Ty::U32, Box::new(e))
 }
 
-/// Returns the condition that a lane's number in an array is not 0.
+/// Returns the condition that a lane's element of an array is not 0.
 fn is_set(m: Mem, q: Reg) -> Expr {
     Expr::binary(BinaryOp::Ne, Expr::load(m, Expr::Reg(q)), Expr::Lit(Lit::u32(0)))
 }
 
-/// Returns the type in which a local array stores a register. Conditions are as wide as most numbers, so that vectors
-/// need not be converted to narrower ones.
+/// Returns the type in which a local array stores a register. Conditions take 32 bits like most numbers, so that
+/// vectors need not be converted between widths.
 fn memory(ty: Ty) -> Ty {
     if ty == Ty::Bool { Ty::U32 } else { ty }
 }
 
-/// The registers of some statements.
+/// The registers that some statements use, assign and define.
 #[derive(Default)]
 struct Registers {
     used: HashSet<Reg>,
@@ -313,7 +318,7 @@ struct Crossing<'a> {
     parts: &'a Parts,
     /// The number of loops so far.
     loops: usize,
-    /// For each register the loop that defines it.
+    /// For each register, the number of the loop that defines it.
     home: HashMap<Reg, usize>,
     found: Vec<Reg>,
 }

@@ -1,7 +1,8 @@
-//! Elements with loops of their own go through them in lockstep: the lanes of a strip, which are 32 neighbouring
-//! elements, take each step together, so that the loop over the lanes is the innermost one and is vectorised. If all
-//! elements make the same number of steps, the loop goes around the lanes. If each element leaves the loop by itself,
-//! the loop goes on until no lane needs it, and a lane that has left it keeps its values.
+//! Vectorisation of an outer loop over elements that have inner loops of their own. A strip is 32 neighbouring
+//! elements, its lanes. The lanes go through the inner loop in lockstep: a loop over the lanes becomes the innermost
+//! loop, and C compilers vectorise it. If all elements make the same number of steps, this is loop interchange. If
+//! each element leaves its loop by itself, the loop runs until no lane is active, and a lane that has left it keeps
+//! its values.
 //!
 //! ```text
 //! for %i { var %x = a[%i]  while lt(%x, 4f32) { %x = mul(%x, %x) }  out[%i] = %x }
@@ -13,15 +14,15 @@
 //! for %q to 32 { out[add(%at, %q)] = x[%q] }
 //! ```
 //!
-//! Elements that are reduced are joined to their columns of a tile, in a local array in which each has its own place.
+//! Elements that are reduced may be joined to a local array in which each element of the tile has its own place.
 //!
-//! A loop that each element leaves by itself may read at any place, as a search does: a lane that has left it reads
-//! nothing. Whether a step leaves a record is kept for each lane, and the record is left after the loop.
+//! A loop that each element leaves by itself may gather, as a search does; lanes that have left it load nothing.
+//! Whether a step leaves an error record is noted for each lane, and the record is left after the loop.
 //!
-//! This is for CPUs only. The elements after the last whole strip keep the original loop. Loops stay as they are
-//! where vectors would not pay: if their steps divide integers by numbers other than powers of two or have branches;
-//! or if all elements make the same number of steps, and these leave records that depend on the element, or read
-//! places that are not neighbours for neighbouring elements.
+//! This pass is for CPUs only. The elements after the last whole strip keep the original loop. A loop stays as it is
+//! where vectors would not pay: if its steps have branches, or divide integers by anything but powers of two; or, if
+//! all elements make the same number of steps, if these leave error records that depend on the element, or if
+//! neighbouring elements do not load neighbours.
 
 mod emit;
 mod parts;
@@ -33,7 +34,7 @@ use crate::scalar::{BinaryOp, Ty};
 use emit::{LANES, Strip};
 use parts::Parts;
 
-/// The maximum number of operations of a body. Longer ones stay as they are, because bodies are written twice.
+/// The maximum number of operations of a body. The pass writes a body twice, so longer ones stay as they are.
 const LONGEST: usize = 16384;
 
 /// Runs the pass on `main`.

@@ -1,5 +1,5 @@
-//! The parts of an element's code: what is the same for all elements, what each computes by itself, and the loops
-//! around these.
+//! Cuts the code of an element into parts: statements that are uniform (the same for all elements), straight-line
+//! code that depends on the element, and the loops around these.
 
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::BinaryOp;
@@ -11,14 +11,14 @@ use rustc_hash::FxHashSet as HashSet;
 pub enum Part {
     /// A statement that is the same for all elements.
     Same(Stmt),
-    /// A record whose condition is the same for all elements: the first lane leaves it.
+    /// An error record whose condition is the same for all elements, so that the first lane leaves it for all.
     Record(Stmt),
-    /// Straight-line code of each element.
+    /// Straight-line code that each element runs.
     Each(Vec<Stmt>),
     /// A loop or a branch that is the same for all elements, and the parts of its blocks.
     Around(Stmt, [Vec<Part>; 2]),
-    /// A loop that each element leaves by itself: its condition, and its straight-line body, which may read at any
-    /// place and leave records of the element.
+    /// A loop that each element leaves by itself: its condition, and its straight-line body, which may gather and may
+    /// leave error records of the element.
     While(Expr, Vec<Stmt>),
 }
 
@@ -27,14 +27,14 @@ pub struct Parts {
     /// The number of the element.
     pub counter: Reg,
     pub all: Vec<Part>,
-    /// The values of registers that are the counter plus a value that is the same for all elements.
+    /// The registers that are the counter plus a uniform value, or uniform values themselves, with their expressions.
     pub affine: IndexMap<Reg, Expr>,
     /// The registers that depend on the element.
     pub varying: HashSet<Reg>,
 }
 
 impl Parts {
-    /// Returns the parts of a loop's body, if its loops can go through their steps in lockstep, and gain by it.
+    /// Returns the parts of a loop's body, if its inner loops can run in lockstep and gain by it.
     pub fn of(k: &Kernel, counter: Reg, body: &[Stmt], variables: &[bool]) -> Option<Parts> {
         let mut find = Find {
             k,
@@ -71,7 +71,7 @@ struct Find<'a> {
     variables: &'a [bool],
     varying: HashSet<Reg>,
     affine: IndexMap<Reg, Expr>,
-    /// The local arrays in which an element accesses places other than the one of its own number.
+    /// The local arrays in which an element accesses places other than its own.
     shared: HashSet<u32>,
 }
 
@@ -100,8 +100,8 @@ impl Find<'_> {
         }
     }
 
-    /// Marks the registers that depend on the element. If `partly`, the statements run for some elements only.
-    /// Returns whether a register was newly marked.
+    /// Marks the registers that depend on the element. `partly` says that the statements run for some elements only,
+    /// so that assignments depend on the element, too. Returns whether a register was newly marked.
     fn mark(&mut self, body: &[Stmt], partly: bool) -> bool {
         let mut more = false;
         for s in body {
@@ -127,14 +127,14 @@ impl Find<'_> {
         found
     }
 
-    /// Returns the parts of statements. In a loop, all of them must be vectorisable.
+    /// Cuts statements into parts. Returns `None` if that is impossible or, in a loop, if they are not vectorisable.
     fn parts(&mut self, body: &[Stmt], in_loop: bool) -> Option<Vec<Part>> {
         let mut out = Vec::new();
         for s in body {
             match s {
                 Stmt::Note(_) => {}
                 Stmt::Let(r, ..) | Stmt::Var(r, _) if !self.varying.contains(r) => {
-                    // the straight-line code before this statement assigns nothing that it needs
+                    // a uniform statement moves before the straight-line code, which assigns nothing that it needs
                     let at = out.len() - usize::from(matches!(out.last(), Some(Part::Each(_))));
                     out.insert(at, Part::Same(s.clone()));
                 }
@@ -153,7 +153,7 @@ impl Find<'_> {
                 Stmt::Store(Mem::Array(_), ..) | Stmt::Record(..) if !in_loop => {
                     self.each(s, in_loop, &mut out)?
                 }
-                // an element's place in a column of a reduction's tile
+                // a store to the element's own place, for instance in a reduction's tile
                 Stmt::Store(Mem::Local(m), ..) if !in_loop && !self.shared.contains(m) => {
                     self.each(s, in_loop, &mut out)?
                 }
@@ -226,12 +226,12 @@ impl Find<'_> {
         all
     }
 
-    /// Whether vectors can load elements of an array at any places: processors can gather 32 and 64 bits.
+    /// Whether vectors can gather elements of an array: processors can gather 32 and 64 bits.
     fn may_gather(&self, m: &Mem) -> bool {
         matches!(m, Mem::Array(_)) && self.k.mem(*m).1.size() >= 4
     }
 
-    /// Returns by how much an index grows from an element to the next: 0 or 1, if that is known.
+    /// Returns by how much an index grows from one element to the next: 0 or 1, if that is known.
     fn stride(&self, e: &Expr) -> Option<u32> {
         match e {
             Expr::Reg(r) if *r == self.counter => Some(1),

@@ -4,8 +4,7 @@
 use crate::kernel::{Expr, Gpu, Kernel, Reg};
 use crate::scalar::{BinaryOp, Ty};
 
-/// The greatest i32. Only smaller bounds are kept, so that no sum or product of bounded values
-/// wraps in 32 bits.
+/// The greatest i32. Greater bounds are dropped, so that no sum or product of bounded values wraps in 32 bits.
 const MOST: i64 = i32::MAX as i64;
 /// The maximum index or extent of the index space. The launch policy's limit is lower (`plan::policy::NARROW`),
 /// because threads of the last block compute indices beyond the end.
@@ -20,7 +19,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Takes the indices and extents that a kernel names.
+    /// Takes the indices and extents that the kernel has noted (`Kernel::in_space`) out of it.
     pub fn of(k: &mut Kernel) -> Bounds {
         let mut bounds = Bounds { registers: vec![None; k.regs.len()], ins: vec![None; k.ins.len()] };
         for e in std::mem::take(&mut k.in_space) {
@@ -50,11 +49,11 @@ impl Bounds {
         Some(most)
     }
 
-    /// Returns an upper bound of an integer that is at least 0.
+    /// Returns an upper bound of an integer; `None` if none is known, or if the integer may be negative.
     pub fn most(&self, e: &Expr) -> Option<i64> {
         use BinaryOp::{Add, And, Div, Max, Min, Mul, Rem, Shr};
         let most = match e {
-            // narrower types may wrap below the bound
+            // operations on narrower types may wrap below the bound
             Expr::Lit(l) if matches!(l.ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) => l.as_int()?,
             Expr::Reg(r) => self.registers.get(r.0 as usize).copied().flatten()?,
             Expr::In(i) => self.ins.get(*i as usize).copied().flatten()?,

@@ -1,5 +1,7 @@
-//! What a thread knows of its place: its block's tile of the result, its register tile, and the values that do not
-//! depend on the inner index. After the reductions it computes what follows from them, and stores it.
+//! A thread of a contraction: its block's tile of the result, its register tile, and the values that do not depend on
+//! the inner index k; and the end of the kernel, which computes the elements from their reductions and stores them.
+//!
+//! A *side* is what a value depends on besides k: side 0 the row i, side 1 the column j, side 2 neither.
 
 use super::params::{ContractionParams, ROWS, SIDE_THREADS};
 use crate::core::NodeId;
@@ -13,34 +15,34 @@ use crate::schedule::element::error_records;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
 
-/// What the functions that write a thread's code share.
+/// What the functions that write the kernel share.
 pub(super) struct Block<'a> {
     pub params: &'a ContractionParams,
     /// The number of inner indices (i64).
     pub count: Expr,
-    /// The index along the axes before rows and columns.
+    /// The index along the axis before rows and columns, if there is one.
     pub outer: Vec<(NodeId, Expr)>,
     /// The block's first row and column (i64).
     pub origin: [Expr; 2],
     /// The number of rows and of columns (i64).
     pub extents: [Expr; 2],
-    /// The offset of the thread's register tile in the block's tile, in rows and columns (i32). The third is 0: it is
-    /// for values that depend on neither.
+    /// The offset of the thread's register tile in the block's tile, for each side (i32): in rows, in columns, and 0.
     pub offset: [Expr; 3],
-    /// The known values of each of the thread's rows and columns, and of all of its elements.
+    /// For each side, the nodes whose values are known: of each of the thread's rows, of each of its columns, and of
+    /// all its elements.
     pub known: [Vec<Vec<(NodeId, Expr)>>; 3],
-    /// The shared memory of each part of each side.
+    /// For each side, the shared memory of its staged values.
     pub shared: [Vec<Mem>; 3],
     /// A flag that a thread sets where an element may have to leave an error record. `None` if no element can leave
     /// one.
     pub flag: Option<Reg>,
 }
 
-/// Emits the code of one element, given its number in the thread, and its row and column.
+/// A function that emits the code of one element, given its number in the thread, and its row and column.
 pub(super) type Element<'e> = dyn FnMut(&mut Lower, Expr, [Expr; 2], &mut Vec<Stmt>) -> Result<()> + 'e;
 
 impl Block<'_> {
-    /// Computes the thread's place.
+    /// Computes the thread's position, and the values that do not depend on k.
     pub fn new<'a>(
         l: &mut Lower,
         fused: &FusedGroup,
@@ -98,7 +100,7 @@ impl Block<'_> {
         (side < 2).then(|| self.params.index[own + side])
     }
 
-    /// Returns the number, in row-major order, of the element with this index.
+    /// Returns the number, in row-major order, of the element in this row and column.
     pub fn number(&self, at: [Expr; 2]) -> Expr {
         let [row, column] = at;
         let plane = self.outer.first().map(|p| p.1.clone().times(self.extents[0].clone()));
@@ -111,7 +113,7 @@ impl Block<'_> {
         Expr::binary(BinaryOp::Gt, self.count.clone(), Expr::int(0))
     }
 
-    /// Emits the values of nodes; where one would leave an error record, it sets the flag instead.
+    /// Emits the values of nodes. Code that would leave an error record sets the thread's flag instead.
     pub fn region(
         &self,
         l: &mut Lower,
@@ -128,8 +130,8 @@ impl Block<'_> {
         Ok(values)
     }
 
-    /// Computes what does not depend on the inner index, for each of the thread's rows or columns. Rows and columns
-    /// out of bounds get the values of the last one, which nothing uses.
+    /// Computes a side's values that do not depend on k, for each of the thread's rows or columns. Rows and columns
+    /// out of bounds get the values of the last one, and nothing uses them.
     fn invariants(
         &self,
         l: &mut Lower,
@@ -157,8 +159,8 @@ impl Block<'_> {
         Ok(all)
     }
 
-    /// Joins the initial values to the totals, computes the elements, and stores them. The totals, one for each
-    /// element and reduction, go through local memory, so that the code is written once for all elements of a thread.
+    /// Joins the reductions' initial values with the totals, computes the elements, and stores them. The totals pass
+    /// through local memory, so that a loop can index them and the code is written once for all elements of a thread.
     pub fn store(
         &self,
         l: &mut Lower,
@@ -236,7 +238,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Returns the join of two values of a reduction.
+    /// Returns the join of two values of the reduction with the number `lane`.
     pub fn join(&self, l: &mut Lower, lane: usize, a: Expr, b: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
         let Some((_, [x, y], joined)) = self.params.of.inner[lane].tree else { unreachable!("a tree") };
         let vars = [(x, a), (y, b)];

@@ -1,4 +1,6 @@
-//! Recognises contractions, and chooses their tiles.
+//! Recognises contractions, and chooses their tiles. The values that an element computes for an inner index k are
+//! sorted by what they depend on: (i, k), (j, k) or k alone, which are staged; i, j or neither, which each thread
+//! computes before its loop; and both i and j, which are computed for each element and must read no arrays.
 
 use super::params::{ContractionParams, ROWS, SIDE_THREADS, Side, THREADS};
 use crate::core::records::may_record_here;
@@ -10,23 +12,23 @@ use crate::schedule::facts::loop_nests::{self, Loop, Order};
 use crate::schedule::groups::FusedGroup;
 use rustc_hash::FxHashSet as HashSet;
 
-/// Bytes of shared memory that every device gives a block.
+/// The bytes of static shared memory that a block may use on every device.
 const MAX_SHARED_BYTES: i64 = 48 << 10;
 /// The register tiles, rows by columns, in order of preference.
 const REGISTER_TILES: [[i64; 2]; 3] = [[4, 4], [2, 4], [2, 2]];
 /// The maximum number of words of a thread's accumulators.
 const MAX_WORDS: i64 = 16;
-/// The maximum number of words of the values that a thread joins in registers.
+/// The maximum number of words of the tree columns' values that a thread joins in registers.
 const MAX_JOINING_WORDS: i64 = 64;
-/// The maximum number of words that a thread reads for one inner index, and that it keeps for its rows and columns.
+/// The maximum number of words that a thread loads for one inner index or keeps for its rows and columns.
 const MAX_OPERAND_WORDS: i64 = 32;
 /// The maximum number of operations of a register tile for one inner index.
 const MAX_STEP: i64 = 512;
-/// The same limit where more rows are unrolled.
+/// The maximum number of operations of a register tile for one inner index with which more rows are unrolled.
 const SHORT_STEP: i64 = 160;
 
-/// Returns the fused group as a contraction, if it is one. The caller knows that the reductions of all its elements
-/// have one length and operators with an identity.
+/// Returns the fused group as a contraction, if it is one. The caller has made sure that the reductions of all
+/// elements have the same length, and operators with an identity.
 pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ContractionParams> {
     let axes = fused.domain.len();
     if l.facts.segments.is_none() || !(2..=3).contains(&axes) {
@@ -50,20 +52,20 @@ fn reads(g: &Graph, n: NodeId) -> bool {
     g.reachable([n]).into_iter().any(|m| matches!(g.op(m), Op::Elem(..) | Op::At(..)))
 }
 
-/// Whether what is computed for each element and inner index has `unlikely` parts, for which a contraction has no
-/// code.
+/// Whether what is computed for each element and inner index has `unlikely` conditions: contractions have no slow
+/// path.
 fn has_unlikely(g: &Graph, params: &ContractionParams) -> bool {
     let ready = params.ready();
     let needed = g.reachable_until(params.of.roots(), |n| g.is_closed(n) || ready.contains(&n));
     needed.into_iter().any(|n| !ready.contains(&n) && loop_nests::is_unlikely(g, n))
 }
 
-/// Returns the values of the sides. Returns `None` if rows or columns have none, or if some read
-/// depends on both.
+/// Returns the values of the sides. Returns `None` if rows or columns have no staged values, or if some read depends
+/// on both row and column.
 fn sides(g: &Graph, index: &[NodeId], k: NodeId, of: &Loop) -> Option<[Side; 3]> {
     let (outer, own) = index.split_at(index.len() - 2);
     let mut known = HashSet::default();
-    // whether a value depends on all variables of `on`, and on no others but the axes before
+    // whether a value depends on all variables of `on`, and on no others except the axis before rows and columns
     let exactly = |g: &Graph, n: NodeId, on: &[NodeId]| {
         let all: Vec<NodeId> = on.iter().chain(outer).copied().collect();
         (0..on.len()).all(|first| {
@@ -100,7 +102,7 @@ fn sides(g: &Graph, index: &[NodeId], k: NodeId, of: &Loop) -> Option<[Side; 3]>
     Some([sides.next()?, sides.next()?, sides.next()?])
 }
 
-/// Chooses the register tile and the number of staged columns. Returns false if none fits.
+/// Chooses the register tile and the number of staged tree columns. Returns false if none fits.
 fn choose_tiles(g: &Graph, params: &mut ContractionParams) -> bool {
     let words = |n: &NodeId| g.ty(*n).elem.size().div_ceil(4) as i64;
     let of_element: i64 = params.of.inner.iter().map(|i| words(&i.node)).sum();
@@ -144,7 +146,7 @@ fn shared_bytes(g: &Graph, params: &ContractionParams) -> i64 {
     (0..3).map(bytes).sum()
 }
 
-/// Returns the number of operations of one element and inner index, without those of the sides.
+/// Returns the number of operations for one element and inner index, without those of values of one side.
 fn operations(g: &Graph, params: &ContractionParams) -> i64 {
     let ready = params.ready();
     let next = params.of.inner.iter().map(|i| i.next);

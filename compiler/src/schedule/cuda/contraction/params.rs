@@ -1,4 +1,4 @@
-//! The parameters of a contraction.
+//! The parameters of a contraction: its reductions, the values of its sides, and the sizes of its tiles.
 
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::kernel::WARP;
@@ -23,11 +23,12 @@ pub struct ContractionParams {
     pub(super) of: Loop,
     /// The nodes of the values that the items store.
     pub(super) roots: Vec<NodeId>,
-    /// What depends on rows, on columns, and on neither.
+    /// The values that depend on rows, on columns, and on neither.
     pub(super) sides: [Side; 3],
-    /// The number of columns of k that a thread joins in registers; of a full tile, a block stages as many at once.
+    /// The number of tree columns of k that a thread joins in registers, which is also the number that a block stages
+    /// together in a full tile.
     pub(super) staged: i64,
-    /// The number of rows of such a column that are unrolled. The first row is separate.
+    /// The number of rows by which the loop over a tree column is unrolled. The first row is outside the loop.
     pub(super) unrolled: i64,
     /// Whether elements may leave error records.
     pub(super) may_record: bool,
@@ -35,13 +36,13 @@ pub struct ContractionParams {
 
 /// The values of one side: of the rows of the result, of its columns, or of all elements.
 pub(super) struct Side {
-    /// Values that depend on k, which are staged.
+    /// The values that depend on k, which are staged.
     pub(super) parts: Vec<NodeId>,
-    /// Values that do not depend on k.
+    /// The values that do not depend on k.
     pub(super) invariants: Vec<NodeId>,
-    /// Whether k is the contiguous index of an array.
+    /// Whether k is the contiguous index of an array that is read.
     pub(super) along_k: bool,
-    /// The number of rows (or columns) of a thread and of a block.
+    /// The number of rows (or columns) of a thread, and of a block.
     pub(super) per_thread: i64,
     pub(super) size: i64,
 }
@@ -52,7 +53,7 @@ impl ContractionParams {
         [0, 1].map(|s| self.sides[s].size as u32)
     }
 
-    /// Returns the values that are computed for each row or column, or for all elements.
+    /// Returns the values of all sides: those that are known before the step of an element.
     pub(super) fn ready(&self) -> HashSet<NodeId> {
         self.sides.iter().flat_map(|s| s.parts.iter().chain(&s.invariants)).copied().collect()
     }
@@ -62,8 +63,8 @@ impl ContractionParams {
         self.sides[0].per_thread * self.sides[1].per_thread
     }
 
-    /// Returns the distance in shared memory from one slot to the next. If neighbouring threads have
-    /// neighbouring columns of k, the padding keeps their stores free of bank conflicts.
+    /// Returns the distance in shared memory from one slot to the next. If neighbouring threads have neighbouring k,
+    /// it includes padding that keeps their stores free of bank conflicts.
     pub(super) fn pitch(&self, side: usize) -> i64 {
         let s = &self.sides[side];
         if s.along_k && s.size > 1 { s.size + i64::from(WARP) / self.staged } else { s.size }

@@ -1,6 +1,7 @@
-//! Error records of a contraction. What a block computes for a row or a column serves many elements, some of which
-//! may not need it, so its records only set a flag. If some thread of a block has set the flag, the block does not
-//! store its results: its threads compute their elements one by one, which leaves the records.
+//! Error records of a contraction. A block stages values for rows and columns that some elements may not need, so an
+//! error in them must not leave a record: it sets a flag of the thread. If some thread of a block has set its flag,
+//! the block does not store its results. Instead, its threads compute their elements one by one as the program has
+//! them, which leaves the records that the program asks for.
 
 use super::block::Block;
 use super::params::THREADS;
@@ -17,7 +18,8 @@ use crate::schedule::groups::FusedGroup;
 const WARPS: i64 = (THREADS / WARP) as i64;
 
 impl Block<'_> {
-    /// Runs `store`, or computes the thread's elements one by one if a thread has set its flag.
+    /// Emits `store`, and the code of single elements, which runs instead if any thread of the block has set its
+    /// flag.
     pub fn store_or_record(
         &self,
         l: &mut Lower,

@@ -1,5 +1,5 @@
-//! The register tile of a thread: what one inner index adds to all of its elements, and the fold of
-//! one column of k.
+//! The inner loop of a contraction: a thread folds one staged tree column of k for all elements of its register tile.
+//! For each inner index it loads the values of its rows and of its columns, and uses each for several elements.
 
 use super::block::Block;
 use super::params::ROWS;
@@ -13,17 +13,17 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::nested_loop::{Lanes, assign, read};
 
-/// A staged column of k.
+/// A staged tree column of k.
 pub(super) struct StagedColumn<'s> {
     pub staged: &'s Staged,
-    /// Its number among the staged ones (i32).
+    /// Its number in the group (i32).
     pub number: Expr,
-    /// The number of its rows (i64), if the tile is not full.
+    /// The number of its rows (i64), if the tile is not full; else it has 16.
     pub rows: Option<Expr>,
 }
 
 impl Block<'_> {
-    /// Folds a column of k from its first row to its last, for all lanes.
+    /// Folds a tree column of k. Returns its values for all lanes, that is, for each element and reduction.
     pub fn column(
         &self,
         l: &mut Lower,
@@ -63,7 +63,8 @@ impl Block<'_> {
         Ok(read(&acc))
     }
 
-    /// Returns where the thread's values of each side begin in a staged column (i32).
+    /// Returns the index in shared memory at which the thread's values of each side begin in a staged tree column
+    /// (i32).
     fn places(&self, l: &mut Lower, number: &Expr, out: &mut Vec<Stmt>) -> Vec<Expr> {
         let place = |s: usize| {
             let column = number.clone().times(int32(self.params.pitch(s) as i32));
@@ -73,8 +74,8 @@ impl Block<'_> {
         (0..3).map(place).collect()
     }
 
-    /// Returns the values of all lanes after inner index `k`, which is `row` rows of a full tile after the places: a
-    /// column's first values, or, if accumulators are given, their values after a further row.
+    /// Returns the values of all lanes after inner index `k`. `acc` are the values before; without them, `k` is the
+    /// tree column's first row. The staged values of `k` lie `row` rows of a full tile behind `places`.
     fn step(
         &self,
         l: &mut Lower,

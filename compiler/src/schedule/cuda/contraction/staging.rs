@@ -1,7 +1,15 @@
-//! Staging: the threads of a block load what its rows and columns need of some columns of k into shared memory. Slot
-//! `row * columns + column` holds the values of one inner index. A few columns of a full tile fit, with 16 rows each;
-//! a tile with fewer rows has more of its columns staged at once. For indices out of bounds the last value is loaded,
-//! which nothing uses, so that no load is inside a branch.
+//! Staging: the threads of a block load, for a group of neighbouring tree columns of k, the values that the block's
+//! rows and columns need into shared memory.
+//!
+//! ```text
+//! inner index k = tile's first + 128 row + column    (row < 16, column < 128: its place in the tree's tile)
+//! slot          = row * columns + (column - first column of the group)    holds the values of one k, for each i (or
+//! j)
+//! ```
+//!
+//! In a full tile a group has 16 rows and `params.staged` tree columns. A tile with fewer rows has larger groups,
+//! which fill the same slots. For indices out of bounds the last value is loaded and not used, so that no load is
+//! inside a branch.
 
 use super::block::Block;
 use super::params::{ROWS, THREADS};
@@ -13,38 +21,38 @@ use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64}
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::nested_loop::rows_of;
 
-/// The number of rounds whose loads are in flight at once in a partial tile.
+/// The number of rounds whose loads are in flight together in a partial tile.
 const ROUNDS_IN_FLIGHT: i64 = 4;
 
-/// The columns of k that are staged at once.
+/// A group of tree columns of k that are staged together.
 #[derive(Clone)]
 pub(super) struct Staged {
     /// The first inner index of the tile (i64).
     pub base: Expr,
-    /// The number of the first column in the tile (i32).
+    /// The number in the tile of the group's first tree column (i32).
     pub first: Expr,
-    /// If fewer elements are left than a full tile has: the tile of these.
+    /// The tile, if it is not full.
     pub partial: Option<Partial>,
 }
 
 /// A tile that is not full.
 #[derive(Clone)]
 pub(super) struct Partial {
-    /// The number of its inner indices (i64), of its columns and of its rows (i32).
+    /// The number of its inner indices (i64), of its tree columns, and of its rows (both i32).
     pub left: Expr,
     pub width: Expr,
     pub rows: Expr,
-    /// The number of columns that are staged at once (i32), and its logarithm.
+    /// The number of tree columns of a group (i32), and its logarithm.
     pub columns: Expr,
     pub shift: Expr,
 }
 
-/// What a thread stages of one side.
+/// The part of one side that a thread stages.
 struct Share {
     /// The thread's row or column in the block's tile, and its first slot (both i32).
     own: Expr,
     slot: Expr,
-    /// The number of slots of all threads together, which is the distance to the thread's next one.
+    /// The distance from one of the thread's slots to its next one: all threads together fill that many in a round.
     slots: i64,
 }
 
@@ -54,7 +62,7 @@ impl Block<'_> {
         let narrow = |e: Expr| Expr::Cast(Ty::I32, Box::new(e));
         let width = bind(l, "width", narrow(left.clone().min(Expr::int(COLUMNS))), out);
         let rows = bind(l, "rows", narrow(rows_of(left.clone())), out);
-        // as many columns as fit, if the rows are rounded up to a power of two
+        // a group has as many tree columns as fit into the slots, with rows rounded up to a power of two
         let mut shift = int32((ROWS * self.params.staged).ilog2() as i32);
         for power in (0..ROWS.ilog2()).map(|power| 1 << power) {
             let more = Expr::binary(BinaryOp::Gt, rows.clone(), int32(power));
@@ -65,8 +73,8 @@ impl Block<'_> {
         Partial { left: left.clone(), width, rows, columns, shift }
     }
 
-    /// Returns what this thread stages. Where k is the contiguous index, neighbouring threads have
-    /// neighbouring slots of one row or column of the result.
+    /// Returns the part of a side that this thread stages. Where k is the contiguous index, neighbouring threads have
+    /// neighbouring slots of one row or column of the result; else they have neighbouring rows or columns.
     fn share(&self, side: usize) -> Share {
         let (s, staged) = (&self.params.sides[side], self.params.staged);
         let slots = i64::from(THREADS) / s.size;
@@ -78,10 +86,10 @@ impl Block<'_> {
         Share { own: masked(thread(), s.size), slot: shifted(thread(), s.size), slots }
     }
 
-    /// Stages some columns of k, between two barriers.
+    /// Stages a group of tree columns, between two barriers.
     pub fn stage(&self, l: &mut Lower, staged: &Staged, out: &mut Vec<Stmt>) -> Result<()> {
         out.push(Stmt::Barrier);
-        // the slots that are needed
+        // in a partial tile, slots from this number on hold nothing that is needed
         let needed = staged.partial.as_ref().map(|p| {
             let present = p.width.clone().minus(staged.first.clone()).min(p.columns.clone());
             let before = p.rows.clone().minus(int32(1)).times(p.columns.clone());
@@ -107,7 +115,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Stages some rounds of a side: first all loads, then all stores.
+    /// Stages a side in some rounds, in each of which every thread fills one slot: all loads come first, then all
+    /// stores.
     fn rounds(
         &self,
         l: &mut Lower,
@@ -155,11 +164,11 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Returns the offset in k of the slot that is `further` slots after `slot` (i32).
+    /// Returns the inner index of the slot `slot + further`, counted from the group's first one (i32).
     fn offset_of_slot(&self, staged: &Staged, slot: &Expr, further: i64) -> Expr {
         let (columns, rows) = (self.params.staged, int32(COLUMNS as i32));
         match &staged.partial {
-            // if there are several rounds, each takes whole rows
+            // `further` is a multiple of a row's slots, because a round fills whole rows if there are several rounds
             None => {
                 let own = shifted(slot.clone(), columns).times(rows).plus(masked(slot.clone(), columns));
                 own.plus(int32((further / columns * COLUMNS) as i32))

@@ -1,5 +1,6 @@
-//! The tree of semantics 5.1 for the register tile of a thread. All conditions are the same for all
-//! threads of a block, because all elements have the same inner indices.
+//! The fixed tree of semantics 5.1 for the register tile of a thread: loops over tiles, over groups of staged tree
+//! columns, and over these. All conditions are uniform in a block, because all elements have the same inner indices,
+//! so barriers inside of branches are allowed. A *counter* is a pairwise accumulator (`schedule/element/counter.rs`).
 
 use super::block::Block;
 use super::register_tile::StagedColumn;
@@ -15,8 +16,8 @@ use crate::schedule::element::nested_loop::{Lanes, assign, rows};
 use crate::schedule::element::reduction::tiles;
 
 impl Block<'_> {
-    /// Reduces all inner indices. Returns the registers of the totals, of each element and reduction,
-    /// which are zero if there are no inner indices.
+    /// Reduces all inner indices. Returns the registers of the totals for each element and reduction, which are zero
+    /// if there are no inner indices.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Reg>> {
         let inner = &self.params.of.inner;
         let types: Vec<Ty> = inner.iter().map(|i| i.ty).collect();
@@ -28,7 +29,7 @@ impl Block<'_> {
         let totals = lanes.variables(l, "total", out);
         let (t, mut body) = (l.k.reg("t", Ty::I64), Vec::new());
         let count = bind(l, "tiles", tiles(self.count.clone()), &mut body);
-        // each tile is a column of its own of the second level
+        // the second level of the tree has a tree column for each tile, because there are at most 128 tiles
         let mut upper = Counters::in_memory(l, &lanes, COLUMNS.trailing_zeros(), &mut body);
         let mut tile = Vec::new();
         let value = self.tile(l, &mut lanes, Expr::Reg(t), &mut tile)?;
@@ -60,7 +61,7 @@ impl Block<'_> {
         Ok(value.into_iter().map(Expr::Reg).collect())
     }
 
-    /// Adds all columns of a full tile to the counter.
+    /// Adds all tree columns of a full tile to the counter.
     fn full_tile(
         &self,
         l: &mut Lower,
@@ -79,8 +80,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Adds the columns of a tile of `left` inner indices to the counter. Where fewer are left than
-    /// are joined in registers, they are added one by one.
+    /// Adds the tree columns of a tile of `left` inner indices to the counter: as many at a time as are joined in
+    /// registers, and the rest one by one.
     fn partial_tile(
         &self,
         l: &mut Lower,
@@ -118,8 +119,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Folds some staged columns, of which the first has number `begin` among the staged ones (i32),
-    /// joins them as a binary counter counts, and adds the result to the counter.
+    /// Folds `params.staged` tree columns, from the number `begin` in the group on (i32), joins them pairwise in
+    /// registers, and adds the result to the counter.
     fn add_columns(
         &self,
         l: &mut Lower,

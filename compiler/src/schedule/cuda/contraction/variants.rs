@@ -10,11 +10,11 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
-/// The maximum number of inner indices: each tile is then a column of its own of the tree's second level. There can
-/// be only few longer reductions, because of the memory that their operands take, and several blocks share the work
-/// of each.
+/// The maximum number of inner indices, for which the tree's second level has one tree column for each tile. Operands
+/// of longer reductions take so much memory that there can be few of these; other variants let several blocks share
+/// each of them.
 const MAX_LENGTH: u32 = (TILE * COLUMNS) as u32;
-/// The minimum number of blocks. With fewer, one block per element is as fast.
+/// The minimum number of blocks. With fewer, a segmented reduction with a block for each element is as fast.
 const MIN_BLOCKS: u32 = 4;
 
 /// Returns the variant of a fused group that is a contraction.

@@ -1,4 +1,5 @@
-//! A tile in shared memory: the block fills it, and each thread loops over it.
+//! The loops over a tile of inner indices: the block stages the values of the tile in shared memory, and each thread
+//! folds them into its element's accumulators.
 
 use super::{ROWS, THREADS, TiledLoop, UNROLLED_ROWS};
 use crate::core::{COLUMNS, NodeId, Op};
@@ -13,7 +14,7 @@ use crate::schedule::element::nested_loop::{self, Lanes, assign, read};
 use crate::schedule::facts::loop_nests::Env;
 
 impl TiledLoop<'_> {
-    /// Reduces a full tile, `v` columns at a time.
+    /// Reduces a full tile by the fixed tree, `v` neighbouring tree columns at a time.
     pub(super) fn tile(
         &self,
         l: &mut Lower,
@@ -55,7 +56,7 @@ impl TiledLoop<'_> {
             assign(l, acc, values, &mut rows);
         }
         inner.push(Stmt::Seq(batch, int32(0), int32(((ROWS - 1) / UNROLLED_ROWS) as i32), rows));
-        // neighbouring columns join
+        // the `v` neighbouring tree columns are joined in registers
         let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
         while values.len() > 1 {
             let mut joined = Vec::new();
@@ -73,7 +74,7 @@ impl TiledLoop<'_> {
         Ok(counter.full())
     }
 
-    /// Reduces a partial tile of `left` elements.
+    /// Reduces a partial tile of `left` elements, one tree column at a time.
     pub(super) fn short_tile(
         &self,
         l: &mut Lower,
@@ -114,7 +115,7 @@ impl TiledLoop<'_> {
         counter.total(l, lanes, width, out)
     }
 
-    /// Loads the staged parts of `v` neighbours from shared memory.
+    /// Loads the staged values of `v` neighbouring inner indices from shared memory.
     pub(super) fn load(&self, l: &mut Lower, at: Expr, out: &mut Vec<Stmt>) -> Vec<Vec<Expr>> {
         let mut loaded = vec![Vec::new(); self.staged.v as usize];
         for (m, n) in self.shared.iter().zip(&self.staged.parts) {
@@ -126,7 +127,8 @@ impl TiledLoop<'_> {
         loaded
     }
 
-    /// Returns the values of the operations after inner index `k`, whose staged parts are `parts`.
+    /// Returns the accumulators of all reductions and folds after inner index `k`, whose staged values are `parts`.
+    /// `acc` are the accumulators before; without them, `k` is the first row of a tree column.
     pub(super) fn step(
         &self,
         l: &mut Lower,
@@ -160,7 +162,7 @@ impl TiledLoop<'_> {
         Ok(values.into_iter().map(|e| bind(l, "after", e, out)).collect())
     }
 
-    /// Fills the tile, between two barriers: index s of shared memory holds element `base + of(s)`,
+    /// Stages a tile, between two barriers: index s of shared memory gets the values of inner index `base + of(s)`,
     /// if that is before `end`.
     pub(super) fn fill(
         &self,
@@ -196,7 +198,7 @@ impl TiledLoop<'_> {
         Ok(())
     }
 
-    /// Returns for each staged part its values at `v` neighbours from inner index `k` on.
+    /// Computes the values to stage for `v` neighbouring inner indices from `k` on, by value and inner index.
     fn read(&self, l: &mut Lower, k: &Expr, v: i64, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let (_, base) = l.launch.g.fresh_var(Ty::I64);
         let mut vars = vec![(base, k.clone())];
@@ -208,7 +210,7 @@ impl TiledLoop<'_> {
             })
             .collect();
         if v > 1 && !self.strided {
-            // arrays that are read at the inner index itself: a vector access loads neighbours
+            // arrays that are read at the inner index itself are loaded by vector accesses
             for n in l.launch.g.reachable(self.staged.parts.iter().copied()) {
                 let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
                 if index != [self.k] {
