@@ -165,7 +165,7 @@ fn without_records(body: &[Stmt]) -> Vec<Stmt> {
         Stmt::Let(r, e, _) if holds.contains(r) && !has_load(e) => Some(e.clone()),
         _ => None,
     };
-    // other registers with the same values hold as well
+    // other registers with equal values are true, too
     let known: Vec<Expr> = body.iter().filter_map(|s| value(s, &holds)).collect();
     holds.extend(body.iter().filter_map(|s| match s {
         Stmt::Let(r, e, _) if known.contains(e) => Some(*r),

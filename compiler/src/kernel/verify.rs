@@ -1,8 +1,7 @@
-//! The laws of well-formed kernels, which are checked for every kernel that the schedule writes.
+//! The verifier: the rules of well-formed kernels, which are checked for every kernel that the schedule writes.
 //!
-//! 1. All names are distinct, and every index refers to an existing item. (The schedule names
-//!    registers by letters and a number, and everything else by letters with an underscore after
-//!    them, so that the two cannot be equal.)
+//! 1. All names are distinct, and every index refers to an existing item. (The schedule names registers by letters
+//! and    a number, and everything else with an underscore behind the letters, so these names differ anyway.)
 //! 2. Every expression is typed: operators take their operand types, conditions bool, indices and bounds i64 or i32.
 //! 3. Registers and local arrays are used only where defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
@@ -23,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::scalar::Ty;
 use rustc_hash::{FxBuildHasher, FxHashSet as HashSet};
 
-/// Checks all laws.
+/// Checks all rules.
 pub fn verify(k: &Kernel) -> Result<()> {
     let check = Check { k };
     check.run().map_err(|m| Error::bug("E0402", format!("kernel @{}: {m}", k.name)))

@@ -1,4 +1,4 @@
-//! Asynchronous copies.
+//! The simulation of asynchronous copies.
 //!
 //! A copy may write its bytes at any time until it has been waited for. So they are written twice: where the copy
 //! begins, without a value, so that a read before the wait is a read of unwritten memory; and where it has been

@@ -33,7 +33,7 @@ impl<'k> Machine<'k, '_> {
         Ok(out)
     }
 
-    /// Does the same as [`Machine::eval`], but into a place that the caller provides.
+    /// Does what [`Machine::eval`] does, with a buffer of the caller's for the result.
     pub fn eval_to(
         &mut self,
         out: &mut Lanes,
@@ -158,8 +158,8 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Replaces indices by elements in those lanes of `mask` that access without fault an array which the kernel only
-    /// reads, as most reads do. Returns the other lanes.
+    /// A fast path for arrays that the kernel only reads: replaces indices by elements in those lanes of `mask` whose
+    /// access has no fault. Returns the other lanes.
     fn read_only(&self, out: &mut Lanes, m: Mem, mask: u32) -> impl Iterator<Item = usize> + use<> {
         let mut left = mask;
         if let Mem::Array(i) = m

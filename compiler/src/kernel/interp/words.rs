@@ -1,6 +1,7 @@
 //! Tickets at counters, and the words in which blocks publish values for others.
 //!
-//! Words order nothing but themselves. What clears them must have seen everything that was done with them.
+//! A word that one thread publishes and another awaits orders no other accesses of these threads. A thread that
+//! clears counters must have seen all other uses of them, through synchronisation of another kind.
 
 use super::cell::{Access, Target};
 use super::fault::{Check, FaultKind};
@@ -12,7 +13,8 @@ use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{Lit, Ty};
 
 impl<'k> Machine<'k, '_> {
-    /// Returns the allocation of the counters, if these neighbours are there and the first number is a multiple.
+    /// Returns the allocation of the counters, if it has these neighbouring counters and the number of the first one
+    /// is a multiple of how many there are.
     fn counters(&self, who: Who<'k>, at: i64, count: usize, multiple: usize) -> Check<(Id, usize)> {
         let len = self.args.counters.map_or(0, |id| self.memory.len(id));
         let first = usize::try_from(at).ok().filter(|first| first + count <= len);
@@ -29,7 +31,7 @@ impl<'k> Machine<'k, '_> {
         }
     }
 
-    /// Records accesses of counters that are no race with one another.
+    /// Records accesses of counters as updates, which do not race with one another.
     fn exchange(&mut self, who: Who<'k>, id: Id, counters: std::ops::Range<usize>) -> Check<()> {
         for at in counters {
             let access = Access { epoch: self.clocks.now(who.thread), at: who.at, through: Target::Counters };
@@ -67,7 +69,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Takes the values that lanes await, if all are there; else the warp waits.
+    /// Takes the values that lanes await, if all of them are published; else the warp waits.
     pub(super) fn await_words(
         &mut self,
         w: &mut Warp<'k>,

@@ -27,7 +27,7 @@ pub struct Parts {
     /// The number of the element.
     pub counter: Reg,
     pub all: Vec<Part>,
-    /// The registers that are the counter plus a uniform value, or uniform values themselves, with their expressions.
+    /// The registers that are the counter plus a uniform value, with their expressions.
     pub affine: IndexMap<Reg, Expr>,
     /// The registers that depend on the element.
     pub varying: HashSet<Reg>,

@@ -1,4 +1,4 @@
-//! Registers, memories and expressions.
+//! Reads registers, memories and expressions.
 
 use super::reading::Reading;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Products of matrices by a warp or a warpgroup.
+//! Reads statements on matrices: products by a warp or a warpgroup, and their operands.
 
 use super::expressions::{define, element, list, register};
 use super::reading::Reading;

@@ -1,4 +1,4 @@
-//! What the functions that read a kernel share.
+//! The state of the parser: the kernel so far, and the names in it.
 
 use crate::kernel::{Kernel, Reg};
 use rustc_hash::FxHashMap as HashMap;

@@ -1,4 +1,4 @@
-//! Checks the joins of values to elements of memories.
+//! Checks updates, which join values to elements of memories.
 
 use super::{Check, Check1, Scope};
 use crate::core::bins;
@@ -6,7 +6,7 @@ use crate::kernel::{Expr, Mem};
 use crate::scalar::BinaryOp;
 
 impl Check<'_> {
-    /// Checks the join of a value to an element of a memory, by an operator.
+    /// Checks an update of an element of a memory by an operator.
     pub(super) fn update(&self, (op, m): (BinaryOp, Mem), at: &Expr, e: &Expr, scope: &Scope) -> Check1 {
         self.index(at, scope)?;
         let ty = self.mem(m, scope)?;

@@ -1,11 +1,11 @@
-//! Counters: arrivals, tickets, and words that blocks publish for others.
+//! Checks the statements on counters: arrivals, tickets, and words that blocks publish for others.
 
 use super::{Check, Check1, Scope};
 use crate::kernel::Stmt;
 use crate::scalar::Ty;
 
 impl Check<'_> {
-    /// Checks a statement of these.
+    /// Checks one of these statements.
     pub(super) fn exchanges(&self, s: &Stmt, scope: &mut Scope) -> Check1 {
         match s {
             Stmt::Ticket(r, at) => {

@@ -1,8 +1,8 @@
-//! Quotients by products.
+//! Tests of quotients that are computed by products.
 
 use super::reciprocal;
 
-/// Quotients are right at each multiple and right below it, so between them, too.
+/// Whether quotients are right at each multiple of `d` and just below it, and so everywhere between.
 fn is_right(most: u64, d: u64) -> bool {
     let Some((factor, shift)) = reciprocal(most, d) else { return true };
     let right = |x: u64| x * factor < 1 << 32 && (x * factor) >> shift == x / d;

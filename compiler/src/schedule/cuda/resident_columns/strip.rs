@@ -16,7 +16,7 @@ use crate::schedule::facts::segments::neighbours;
 use crate::schedule::facts::{ResidentSegments, RowArray};
 use rustc_hash::FxHashSet as HashSet;
 
-/// A row of the matrix of which a thread has elements: as many neighbours as it has columns.
+/// A row of the matrix in which the thread has elements: one in each of its columns.
 pub(super) struct ThreadRow {
     /// The variable of the row's number in computations, which is clamped to the last row.
     pub element: NodeId,

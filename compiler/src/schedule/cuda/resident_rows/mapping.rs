@@ -24,7 +24,7 @@ const MANY_WORDS: i64 = 64;
 pub struct ResidentRowsParams {
     /// The number of lanes of a warp that share a tile of a row, or what the warp has of it.
     pub lanes: u32,
-    /// The number of rows of 128 columns that a tile has: 16, or fewer if all rows of the matrix are short.
+    /// The number of rows of a tile in which a lane has elements: 16, or fewer if all rows of the matrix are short.
     pub tile_rows: i64,
     /// The number of columns of a lane: 4, or 2 if two warps share a tile.
     pub columns: i64,

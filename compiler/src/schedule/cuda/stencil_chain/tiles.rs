@@ -216,8 +216,9 @@ fn stage_tile(
     best.map(|b| b.1)
 }
 
-/// Returns the lines that a thread loads for a part of `thread_rows` rows. Returns `None` if the lines that are live
-/// at once, `height / (thread_rows + height - 1)` of all, take too many registers.
+/// Returns the lines that a thread loads for a part of `thread_rows` rows. A stencil of `height` rows needs the share
+/// `height / (thread_rows + height - 1)` of all lines at the same time; returns `None` if these take too many
+/// registers.
 fn lines(l: &LaunchContext, stage: &ChainStage, thread_rows: i64, tiling: PlaneTiling) -> Option<Vec<Line>> {
     let mine = stage.stencils.iter().filter(|s| s.is_static(&l.g));
     let tiling = PlaneTiling { thread_rows, ..tiling };
