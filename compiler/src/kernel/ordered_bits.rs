@@ -232,8 +232,7 @@ impl Rewriting<'_> {
             && **nan == Expr::Lit(Lit::f32(f32::NAN).canonical())
             && self.network.numbers.contains(r)
         {
-            // a selection that makes NaN canonical is not needed: the only NaN that the register may hold is
-            // canonical
+            // the register holds no NaN but the canonical one, so a selection that makes NaN canonical is not needed
             *e = Expr::Reg(*r);
             return;
         }

@@ -32,7 +32,8 @@ use std::cell::RefCell;
 pub struct Demand {
     /// The function's graph, and the extents of its arrays.
     g: Graph,
-    /// The graph of the indices. Each array, and each scalar that is known only after a launch, is a parameter of it.
+    /// The graph of the indices. Each array, and each scalar that is known only after a launch, is a
+    /// parameter of it.
     symbols: Graph,
     /// The parameter that stands for a node.
     leaves: HashMap<NodeId, NodeId>,
@@ -61,7 +62,8 @@ pub struct Demand {
     costs: HashMap<NodeId, f64>,
     contents: HashMap<NodeId, Content>,
     bodies: HashMap<NodeId, Body>,
-    /// Whether an array is needed at several places by some element, or at other indices than the element's own.
+    /// Whether an array is needed at several places by some element, or at other indices than the
+    /// element's own.
     shifts: HashMap<NodeId, bool>,
     /// For stored arrays and reductions, the number of launches that it takes to compute them.
     ready: HashMap<NodeId, u32>,

@@ -1,5 +1,6 @@
-//! Decides which arrays are cheaper to store than to compute again at each read. Fusion (`passes/fuse.rs`) stores the
-//! arrays that [`stored`] returns, and no others that the author did not ask to store.
+//! Decides which arrays are cheaper to store than to compute again at each read. Fusion
+//! (`passes/fuse.rs`) stores the arrays that [`stored`] returns, and no others that the author did
+//! not ask to store.
 //!
 //! The function is read once, operands before users. [`demand`] says which elements of which arrays one element of an
 //! array needs, as far as no stored array lies between. That determines how often an element of each array is

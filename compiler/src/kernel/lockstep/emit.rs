@@ -76,8 +76,7 @@ impl Strip<'_> {
     /// Adds a loop that each element leaves by itself: it runs until no lane is active, and lanes that are not active
     /// keep their values.
     fn masked(&mut self, condition: &Expr, body: &[Stmt], out: &mut Vec<Stmt>) {
-        // if the condition is a variable, its array can tell which lanes are active: it is false where the loop was
-        // left
+        // if the condition is a variable, its array says which lanes are active: it is false where the loop was left
         let own = match condition {
             Expr::Reg(r) => self.arrays.get(r).map(|m| (*r, *m)),
             _ => None,

@@ -49,8 +49,7 @@ pub use variants::variants;
 /// Writes the kernel body.
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ContractionParams) -> Result<Vec<Stmt>> {
     l.k.kernel.threads = THREADS;
-    // without this bound only one block would be resident on a multiprocessor, which would idle at the block's
-    // barriers
+    // with only one resident block, a multiprocessor would idle at the block's barriers
     l.k.kernel.min_resident_blocks = 2;
     let mut out = Vec::new();
     let block = Block::new(l, fused, params, &mut out)?;

@@ -241,9 +241,8 @@ impl Strip<'_> {
     }
 }
 
-/// Joins a column's totals from the blocks `first .. first + blocks` of a cluster. The total of block 0 is at index
-/// `at`, those of the others are `width` apart. The join goes depth first, so that few values are in registers at
-/// once.
+/// Joins a column's totals from the blocks `first .. first + blocks` of a cluster, depth first, so that few values
+/// are in registers at the same time. The total of block 0 is at index `at`, those of the others are `width` apart.
 fn total_of(
     l: &mut Lower,
     joined: &Joined,

@@ -155,8 +155,7 @@ impl Block<'_> {
             out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
             columns.push(accs);
         }
-        // all warps make as many passes as the first one, whose tree column has the most rows: a pass may have
-        // barriers
+        // a pass may have barriers, so all warps make as many as the first one, whose tree column has the most rows
         let left = self.n.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let left = Expr::binary(BinaryOp::Shr, left, Expr::int(COLUMNS.trailing_zeros().into()));
         let left = bind(l, "rows", left.min(Expr::int(TILE / COLUMNS)), out);

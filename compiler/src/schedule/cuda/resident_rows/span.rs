@@ -124,8 +124,8 @@ impl Span {
     }
 }
 
-/// Writes a loop in which `threads` threads share the numbers below `count`: thread `t` takes `t`, `t + threads`,
-/// ....
+/// Writes a loop in which `threads` threads share the numbers below `count`: thread t takes t, t + `threads`, and so
+/// on.
 fn each(
     l: &mut Lower,
     threads: u32,

@@ -87,8 +87,7 @@ pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction
     let reads = segments::neighbours(l, &roots, along);
     let written = l.facts.stored_columns.iter().flat_map(|stored| &stored.items).map(|it| it.node);
     let widest = reads.iter().map(|(x, _)| *x).chain(written).map(|x| l.g.ty(x).elem.size()).max();
-    // reads by `at` load one element each, so they are coalesced only if neighbouring lanes have neighbouring
-    // elements
+    // reads by `at` load single elements, which are coalesced only if neighbouring lanes have neighbours
     let has_total_reads = l.g.reachable(roots).into_iter().any(|n| match l.g.op(n) {
         Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
         _ => false,

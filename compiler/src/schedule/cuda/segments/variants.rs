@@ -163,8 +163,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
-    // strips with one column for each thread must be possible as an alternative; launches that also store elements
-    // lack them
+    // whether there are strips with one column for each thread, too: launches that also store elements lack them
     let has_narrow_strips = l.facts.stored_columns.is_none() && vector_width(l, &s, &reductions) > 1;
     let all = match l.facts.stored_columns {
         Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),

@@ -53,7 +53,7 @@ pub fn rows_and_columns(
 /// ```
 struct Shown {
     area: Mem,
-    /// The index in the step's buffer of the lane's first column, in the part of the first warp.
+    /// The index in `area` of the lane's first column, in the part of the first warp of this step's buffer.
     base: Expr,
     /// The number of elements that a warp stores.
     of_warp: i64,

@@ -94,8 +94,7 @@ impl Row<'_> {
             let mut vars = operands.to_vec();
             let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
             let step = if rows[*column] == 0 && !r.is_counted() {
-                // a step from the identity value would have the same bits, but assemblers do not simplify it for
-                // maxima
+                // a step from the identity value has the same bits, but assemblers do not simplify it for maxima
                 r.first_of(l.launch, &operands)
             } else {
                 // if this element exists, so do all earlier elements of its column

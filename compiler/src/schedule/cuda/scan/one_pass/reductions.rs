@@ -150,8 +150,7 @@ impl<'a> Reductions<'a> {
             let at = bind(l, "at", place.at.clone().plus(distance), &mut body);
             let mut acc = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
             let later = Place { index: &index, at: &at, ..place };
-            // the number of rows before is unknown here (-1), but not 0: columns have elements, and moments count
-            // them
+            // the number of rows before is unknown here (-1), but not 0: columns have elements
             l.in_block(|l| self.rows(l, later, (-1, batch), &mut acc, &mut body))?;
             body.extend(assigned(accs, &acc.unwrap_or_default()));
             out.push(Stmt::Seq(b, int32(1), int32((ROWS / batch) as i32), body));

@@ -242,8 +242,7 @@ impl Stretch<'_> {
         }
         let values = l.in_block(|l| l.region(&vars, &roots, segment, out))?;
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "element", e, out)).collect();
-        // a row of 32 elements takes 33 places: this padding avoids bank conflicts between lanes whose elements are a
-        // power of two apart
+        // a row of 32 elements takes 33 places: padding against bank conflicts of lanes a power of two elements apart
         let to = at.clone().plus(shifted(at.clone(), i64::from(WARP)));
         let to = bind(l, "to", self.base.clone().plus(to).plus(self.lane.clone()), out);
         let mut values = values.into_iter();
