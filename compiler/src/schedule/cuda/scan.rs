@@ -12,7 +12,7 @@
 //!
 //! The *prefix* of a tile (or row, or chunk) is the join of the initial value and all elements before it. *Partial
 //! results* are what a scan gives at each element (inclusive). Within a tile, warps scan the totals of a row's
-//! chunks, and then one warp scans the totals of the rows, by a butterfly over lanes ([`Code::halve`]).
+//! chunks, and then one warp scans the totals of the rows, by a butterfly over lanes (`halve`).
 
 mod before;
 mod behind;
