@@ -211,8 +211,7 @@ impl Demand {
         *self.normals.entry(n).or_insert_with(|| Linear::of(symbols, n).node(symbols))
     }
 
-    /// Returns whether an extent is known not to be negative. The length of an array that is not stored may be
-    /// negative, where the loop that would read it has no steps.
+    /// Returns whether an extent is known not to be negative. That of an array that only a loop reads may be.
     fn is_length(&self, n: NodeId) -> bool {
         Linear::of(&self.symbols, n).at_least(&self.symbols, 0) || self.lengths.contains(&n)
     }
@@ -386,7 +385,7 @@ impl Demand {
         (array, Index::from(&index[..rank]))
     }
 
-    /// Returns an index variable of the element or, from [`OF_ELEMENT`] on, one of a loop inside.
+    /// Returns a variable of [`Demand::index`].
     fn index(&mut self, number: usize) -> (Var, NodeId) {
         if self.index.len() <= number {
             self.index.resize(number + 1, None);

@@ -1,13 +1,11 @@
-//! Decides which arrays are cheaper to store than to compute again at each read. Fusion
-//! (`passes/fuse.rs`) stores the arrays that [`stored`] returns, and no others that the author did
-//! not ask to store.
+//! Decides which arrays are cheaper to store than to compute again at each read. Fusion (`passes/fuse.rs`) stores the
+//! arrays that [`stored`] returns, and no others that the author did not ask to store.
 //!
 //! The function is read once, operands before users. A *context* is what can share a launch: the items over one index
 //! space that wait for the same number of launches. [`demand`] says which elements of which arrays one element of the
 //! context needs; the search ends at stored arrays. So it is known how often an element of each array is computed in
 //! the context. As soon as computing an array again costs more than storing it, the array is stored, and only what
-//! was found about its readers is evaluated again. The time is therefore linear in the size of the program, apart
-//! from what is computed again on purpose.
+//! was found about its readers is evaluated again. So the time is linear in the size of the program.
 //!
 //! ```text
 //! a = map exp x, b[i] = a[i - 1] + a[i] + a[i + 1], c[i] = b[i - 1] + b[i + 1]
@@ -84,8 +82,8 @@ pub fn stored(f: &Function) -> Stored {
     }
 }
 
-/// Returns whether an element of a computed array could be needed twice. In most small functions none is. This test
-/// saves them the analysis, which matters because they may be compiled while a program runs.
+/// Returns whether an element of a computed array could be needed twice. Most small functions, which may be compiled
+/// while a program runs, have none, and are spared the analysis.
 fn may_repeat(f: &Function) -> bool {
     let g = &f.graph;
     let is_made = |n: NodeId| matches!(g.op(n), Op::Map(..) | Op::Generate(..));
@@ -227,9 +225,9 @@ impl Decide {
         self.demand.launch(n, ready + 1);
     }
 
-    /// Stores the arrays whose elements a single element of `array` would compute too often. This is decided before
-    /// the array belongs to a context, because chains of stencils need a factor more elements at each level: a
-    /// context at the end of a long chain could not be evaluated.
+    /// Stores the arrays whose elements one element of `array` would compute too often. This comes before contexts,
+    /// because a chain of stencils needs a factor more elements at each level: its end would take too long to
+    /// evaluate.
     fn alone(&mut self, array: NodeId) {
         while self.demand.joins_places(array) && !self.demand.is_exceeded(array) {
             let places = self.demand.places(&[array]);
@@ -305,9 +303,8 @@ impl Decide {
         })
     }
 
-    /// Whether storing an array pays if each of several contexts computes it once (in all other cases it does). The
-    /// stored array is a launch of its own, which computes again what its elements share with those of the contexts,
-    /// so that storing may save nothing.
+    /// Whether storing an array pays if each of several contexts computes it once (in all other cases it does). Its
+    /// own launch then computes again what its elements share with those of the contexts, so it may save nothing.
     fn gains(&mut self, x: NodeId) -> bool {
         let numbers = self.of_array.get(&x).into_iter().flatten();
         let contexts: Vec<Context> = numbers.map(|i| self.contexts[*i].clone()).collect();
@@ -346,15 +343,10 @@ impl Decide {
         }
     }
 
-    /// Returns an array that costs more to compute again than to store, if there is one:
-    ///
-    /// ```text
-    /// (times it is computed - 1) * cost of an element  >  ROUND_TRIP, or READ_AGAIN for one that is stored anyway
-    /// ```
-    ///
-    /// Of several such arrays, it is the one whose storing makes the roots cheapest: others may be expensive only
-    /// because they need this one. `more` returns how often an element of an array is computed beyond the first time.
-    /// If `is_full`, every array that is computed again counts as too expensive.
+    /// Returns an array that costs more to compute again than to store: `more` (how often an element is computed
+    /// beyond the first time) times its cost exceeds the cost of storing. Of several such arrays, it is the one whose
+    /// storing makes the roots cheapest: others may be expensive only because they need this one. If `is_full`, every
+    /// array that is computed again counts as too expensive.
     fn worst(
         &mut self,
         (roots, places): (&[NodeId], &Places),
