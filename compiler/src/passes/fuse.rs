@@ -304,10 +304,8 @@ impl Fuse {
         simplify(g, Op::Select(inside.expect("an index an axis"), value, zero))
     }
 
-    /// Returns the same as [`Fuse::element`], except that the array may be stored first. If the indices are the same
-    /// for the whole call, the element is a scalar of the call, and each loop in it would become a launch. If only
-    /// the device knows the length of such a loop, there is no launch for it. A launch that stores the array computes
-    /// it.
+    /// Returns the same as [`Fuse::element`], but stores the array first if the indices are the same for the whole
+    /// call and the element has a loop whose length only the device knows: such a loop cannot be a launch.
     fn single(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
         let value = self.element(g, x, index, proven);
         if g.is_stored(x) || !index.iter().all(|i| g.is_closed(*i)) || !self.needs_length_of_data(g, value) {

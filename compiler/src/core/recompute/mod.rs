@@ -82,8 +82,7 @@ pub fn stored(f: &Function) -> Stored {
     }
 }
 
-/// Returns whether an element of a computed array could be needed twice. Most small functions, which may be compiled
-/// while a program runs, have none, and are spared the analysis.
+/// Whether an element of a computed array could be needed twice. If not, the analysis is left out, which saves time.
 fn may_repeat(f: &Function) -> bool {
     let g = &f.graph;
     let is_made = |n: NodeId| matches!(g.op(n), Op::Map(..) | Op::Generate(..));
@@ -225,9 +224,8 @@ impl Decide {
         self.demand.launch(n, ready + 1);
     }
 
-    /// Stores the arrays whose elements one element of `array` would compute too often. This comes before contexts,
-    /// because a chain of stencils needs a factor more elements at each level: its end would take too long to
-    /// evaluate.
+    /// Stores the arrays whose elements one element of `array` would compute too often. This comes before contexts:
+    /// each level of a chain of stencils needs a factor more elements, which would take too long to evaluate.
     fn alone(&mut self, array: NodeId) {
         while self.demand.joins_places(array) && !self.demand.is_exceeded(array) {
             let places = self.demand.places(&[array]);
@@ -365,8 +363,7 @@ impl Decide {
         if again.is_empty() {
             return None;
         }
-        // in a chain of arrays that are all computed again as often, only the last one is a candidate: storing it
-        // makes the ones before it be computed once
+        // of a chain of arrays that are all computed again as often, only the last one is a candidate
         let of = |x: &NodeId| again.get(x).copied().unwrap_or(0.0);
         let wanted: HashSet<NodeId> =
             self.demand.reads(places).filter(|(reader, x)| of(reader) < of(x)).map(|(_, x)| x).collect();

@@ -12,8 +12,8 @@ pub struct Item {
     pub node: NodeId,
     /// The number of the function's array result that the item is, if it is one.
     pub result: Option<u32>,
-    /// The stored array whose place this item's elements take, because those of another item will replace some of
-    /// them.
+    /// For the elements that a put replaces: the array that the put stores. This item is written to the memory of
+    /// that array, before the put writes over some of its elements.
     pub into: Option<NodeId>,
 }
 
@@ -27,9 +27,13 @@ pub fn array(g: &Graph, it: &Item) -> NodeId {
     if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node }
 }
 
-/// Whether two items may share a group, as far as items with launches of their own are concerned: neither is one, or
-/// both are components of one part of a scan, or elements after it at their own places, or their elements go to the
-/// same other places. Bins are always alone.
+/// Whether two items may share a group. Items that are neither parts of scans, places, bins, puts nor steps of sorts
+/// may. Of these, two items may share a group if they
+///
+/// - are components of the same part of a scan, or maps of its results at their own indices,
+/// - are stored at the same places, destinations or digits.
+///
+/// Bins are always alone.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     let array = |it: &Item| array(g, it);
     match (g.op(array(a)), g.op(array(b))) {
