@@ -1,5 +1,5 @@
-//! The code of a strip of elements. A value that a lane computes in one loop over the lanes and needs in another one
-//! lies in a local array.
+//! Writes the code of a strip of elements, part by part. Code of lanes becomes a loop over the lanes. A value that
+//! one such loop computes and another one needs lies in a local array, with a place for each lane.
 
 use super::parts::{Part, Parts};
 use crate::kernel::clone_body::Renaming;
@@ -72,7 +72,7 @@ impl Strip<'_> {
         Stmt::For(q, Expr::int(0), Expr::int(LANES), out)
     }
 
-    /// Adds a loop that each element leaves by itself.
+    /// Adds a loop that each element leaves by itself, with a flag for each lane that says whether it is active.
     fn masked(&mut self, condition: &Expr, body: &[Stmt], out: &mut Vec<Stmt>) {
         // if the condition is a variable, it is false in the lanes that have left the loop
         let own = match condition {
@@ -129,9 +129,9 @@ impl Strip<'_> {
         (q, Expr::Reg(self.at).plus(Expr::Reg(q)), Vec::new())
     }
 
-    /// Emits what statements and expressions of a lane need: the number `at` of the element, values that depend on
-    /// it, and the values that other loops over the lanes have left in arrays for lane `q`. Returns the registers
-    /// that replace others.
+    /// Emits the values that statements and expressions of lane `q` need: those that are computed from the number
+    /// `at` of the element, and those that other loops over the lanes have left in arrays. Returns the renaming of
+    /// registers, because each loop has registers of its own.
     fn lane(
         &mut self,
         at: Expr,
@@ -208,8 +208,8 @@ impl Strip<'_> {
     }
 }
 
-/// The records of a loop that each element leaves by itself. An array says in which lanes a record's condition has
-/// held, and the records are left after the loop. For each record: the array, the site and the element.
+/// The error records of a loop that each element leaves by itself. An array notes in which lanes a record's condition
+/// has held, and the records are left after the loop. For each record: the array, the site and the element.
 struct Records {
     list: Vec<(Mem, u32, Expr)>,
 }

@@ -1,7 +1,8 @@
-//! Elements with loops of their own go through them in lockstep: the lanes of a strip, which are 32 neighbouring
-//! elements, take each step together, so that the loop over the lanes is the innermost one and is vectorised. If all
-//! elements make the same number of steps, the loop goes around the lanes. If each element leaves the loop by itself,
-//! the loop goes on until no lane needs it, and a lane that has left it keeps its values.
+//! Loop interchange for elements that have loops of their own, as lanes of a SIMD machine take them: in lockstep. A
+//! strip is 32 neighbouring elements, its lanes. Each step of the loop is taken by all lanes of the strip, so that
+//! the loop over the lanes is the innermost one and the C compiler vectorises it. If the number of steps is the same
+//! for all elements, that is a plain interchange. If each element leaves the loop by its own condition, the loop goes
+//! on until no lane is active, and an inactive lane keeps its values (predication).
 //!
 //! ```text
 //! for %i { var %x = a[%i]  while lt(%x, 4f32) { %x = mul(%x, %x) }  out[%i] = %x }
@@ -13,15 +14,18 @@
 //! for %q to 32 { out[add(%at, %q)] = x[%q] }
 //! ```
 //!
-//! Elements that are reduced are joined to their columns of a tile, in a local array in which each has its own place.
+//! If the elements are reduced, each lane joins its element to a column of the tile, which has its own place in a
+//! local array.
 //!
-//! A loop that each element leaves by itself may read at any place, as a search does: a lane that has left it reads
-//! nothing. Whether a step leaves a record is kept for each lane, and the record is left after the loop.
+//! A loop that each element leaves by itself may read anywhere, as a search does; inactive lanes read nothing. If a
+//! step leaves an error record, the lane notes that, and the record is left after the loop.
 //!
-//! This is for CPUs only. The elements after the last whole strip keep the original loop. Loops stay as they are
-//! where vectors would not pay: if their steps divide integers by numbers other than powers of two or have branches;
-//! or if all elements make the same number of steps, and these leave records that depend on the element, or read
-//! places that are not neighbours for neighbouring elements.
+//! The pass is for CPUs only. Elements after the last whole strip keep the original loop. So do loops for which
+//! vectors would not pay:
+//!
+//! - loops whose steps have branches, or divide integers by anything but a power of two;
+//! - loops with the same number of steps for all elements, if the steps leave error records that depend on the
+//!   element, or if neighbouring elements do not read neighbouring places.
 
 mod emit;
 mod parts;
@@ -33,7 +37,7 @@ use crate::scalar::{BinaryOp, Ty};
 use emit::{LANES, Strip};
 use parts::Parts;
 
-/// The maximum number of operations of a body. Longer ones stay as they are, because bodies are written twice.
+/// The maximum number of operations of a body. The body is written twice, for strips and for the elements after them.
 const LONGEST: usize = 16384;
 
 /// Runs the pass on `main`.

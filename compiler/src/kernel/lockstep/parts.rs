@@ -1,5 +1,5 @@
-//! The parts of an element's code: what is the same for all elements, what each computes by itself, and the loops
-//! around these.
+//! Divides an element's code into parts: statements that are the same for all elements (uniform), straight-line code
+//! that each lane runs, and the loops and branches around these. Decides whether lockstep is possible, and pays.
 
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::BinaryOp;
@@ -27,7 +27,7 @@ pub struct Parts {
     /// The number of the element.
     pub counter: Reg,
     pub all: Vec<Part>,
-    /// The values of registers that are the counter plus a value that is the same for all elements.
+    /// The registers whose value is the counter plus a uniform value, with that value as an expression.
     pub affine: IndexMap<Reg, Expr>,
     /// The registers that depend on the element.
     pub varying: HashSet<Reg>,
@@ -100,8 +100,9 @@ impl Find<'_> {
         }
     }
 
-    /// Marks the registers that depend on the element. If `partly`, the statements run for some elements only.
-    /// Returns whether a register was newly marked.
+    /// Marks the registers that depend on the element. If `partly`, a condition that depends on the element is around
+    /// the statements, so that every register which they assign depends on it. Returns whether a register was newly
+    /// marked; the caller repeats the walk until none is.
     fn mark(&mut self, body: &[Stmt], partly: bool) -> bool {
         let mut more = false;
         for s in body {
@@ -127,14 +128,16 @@ impl Find<'_> {
         found
     }
 
-    /// Returns the parts of statements. In a loop, all of them must be vectorisable.
+    /// Returns the parts of statements; `None` if lockstep is impossible or would not pay. In a loop, all code of
+    /// lanes must be vectorisable.
     fn parts(&mut self, body: &[Stmt], in_loop: bool) -> Option<Vec<Part>> {
         let mut out = Vec::new();
         for s in body {
             match s {
                 Stmt::Note(_) => {}
                 Stmt::Let(r, ..) | Stmt::Var(r, _) if !self.varying.contains(r) => {
-                    // the straight-line code before this statement assigns nothing that it needs
+                    // moved before the straight-line code in front of it, which assigns nothing that it needs; so
+                    // that code of lanes stays in one part
                     let at = out.len() - usize::from(matches!(out.last(), Some(Part::Each(_))));
                     out.insert(at, Part::Same(s.clone()));
                 }
@@ -226,7 +229,7 @@ impl Find<'_> {
         all
     }
 
-    /// Whether vectors can load elements of an array at any places: processors can gather 32 and 64 bits.
+    /// Whether vectors can gather elements of an array: processors have gathers of 32 and 64 bits.
     fn may_gather(&self, m: &Mem) -> bool {
         matches!(m, Mem::Array(_)) && self.k.mem(*m).1.size() >= 4
     }

@@ -59,8 +59,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
         r.each().map(|r| l.k.local("of_tiles", r.ty, COLUMNS as u32, &mut body)).collect();
     let places = l.region(std::slice::from_ref(&own), &[order.first, order.count], &own.1, &mut body)?;
     let [first, count] = [0, 1].map(|at| bind(l, "place", places[at].clone(), &mut body));
-    // the last segment has fewer tiles with elements, and joins may ignore tiles that are absent
-    // (`passes/ordered.rs`)
+    // the last segment has fewer tiles that have elements; joins ignore the absent ones (`passes/ordered.rs`)
     let some = count.clone().minus(first.clone()).min(length.clone());
     let has_some = Expr::binary(BinaryOp::Lt, first.clone(), count.clone());
     let left = match order.ignores_absent {

@@ -244,7 +244,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Emits that join for columns that have `each` elements, if all have the same number.
+    /// Emits the same as [`Batch::trees`] for columns that all have `each` elements, if that is given.
     fn tree(&self, l: &mut Lower, rows: &Expr, each: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
         let left = l.k.reg("left", Ty::I64);
         // the number of elements that each joined value has
