@@ -52,8 +52,8 @@ struct LazyKernel {
 }
 
 impl LazyKernel {
-    /// Reads the launch, unless it was read. An error is not kept, because it may be a lack of memory. Two threads
-    /// may read at the same time; one result stays.
+    /// Reads how the kernel is launched, and keeps the result. An error is not kept, because memory may have lacked.
+    /// Two threads may read at the same time; the first result stays.
     #[cold]
     fn read(&self, number: u32) -> Result<&GpuKernel> {
         let fresh = gpu::parse_one(self.text, &self.entries);
