@@ -240,8 +240,9 @@ impl Repeat {
 
 /// The check of an iteration. It runs before repetitions 0, `every`, 2 `every`, .. and after the last one, and writes
 /// -1 if the iteration goes on, or else the number of repetitions that were made. The states then lie where the last
-/// repetition wrote them: in `to` or in the spare array, and in the latter case the `otherwise` steps copy them to
-/// `to`. The turns begin so that the last repetition before the second check writes `to`.
+/// repetition wrote them: in `to`, or in the spare array (or in `from`, if there was none). Unless they lie in `to`,
+/// the `otherwise` steps copy them there. The turns begin so that the last repetition before the second check writes
+/// `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Check {
     /// Number of steps of the check.
