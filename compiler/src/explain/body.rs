@@ -1,5 +1,5 @@
-//! Describes the elements of a fused group: the operations by loop and by the author's lines, the
-//! operations that are taken out of loops, and the regions of arrays that are read.
+//! Counts what the elements of a fused group do: the operations, by loop and by the author's lines; the operations
+//! that are moved out of loops; and the regions of arrays that are read.
 
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
@@ -21,7 +21,7 @@ struct Loop {
     index: Vec<NodeId>,
     /// The loop of an element whose steps it has.
     steps_of: Option<NodeId>,
-    /// Whether data end it: its extent is no number of steps.
+    /// Whether a condition on data ends the loop, so that its extent is not its number of steps.
     by_data: bool,
     /// Number of scalar operations of one iteration.
     operations: u64,

@@ -1,6 +1,5 @@
-//! What the launch policy ([`crate::plan::policy`]) decides where all sizes are known: the same
-//! functions as in the runtime, asked about dense arrays that begin at multiples of 16 bytes, with
-//! outputs apart from inputs.
+//! What the launch policy ([`crate::plan::policy`]) decides for given sizes. The functions are those of the runtime.
+//! They are asked about dense arrays that begin at multiples of 16 bytes, and no output overlaps an input.
 
 use super::formula::Formulas;
 use super::model::{Launched, Started};
