@@ -197,8 +197,8 @@ impl Gpu {
     }
 }
 
-/// Returns two spans of bytes whose rows lie side by side, such as structs, as spans of the widest words that
-/// begin and end with the rows.
+/// Returns two spans of bytes whose rows are contiguous, such as structs, as spans of wider words: the widest that
+/// divide the rows and their addresses.
 fn as_words(to: &Span, from: &Span) -> Option<[Span; 2]> {
     const LAST: usize = AXES - 1;
     if to.ty.size() != 1 || to.strides[LAST] != 1 || from.strides[LAST] != 1 {

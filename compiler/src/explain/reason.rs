@@ -8,8 +8,8 @@ use crate::schedule::groups::item_loops::KnownLoops;
 use crate::schedule::groups::{self, FusedGroup, items};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Returns the reason why a fused group is not part of an earlier one; `no_chain` is why it is no chain of
-/// stencils with the one before.
+/// Returns the reason why a fused group is not part of an earlier one. `no_chain` is the reason why it forms no chain
+/// of stencils with the group before it, if there is one.
 pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain: Option<&str>) -> String {
     let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
     let needs: Vec<NodeId> = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).collect();

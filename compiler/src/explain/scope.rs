@@ -62,7 +62,7 @@ pub struct Instead<'a> {
 /// All launches of a function's plan.
 pub struct Units<'a> {
     compiled: &'a Compiled,
-    /// Why launches are no chain with the one before, by name.
+    /// For launches that form no chain of stencils with the launch before: the reason, by name.
     pub refused_chains: HashMap<&'a str, &'a str>,
     pub plan: &'a Plan,
     /// The names of the states of iterations.

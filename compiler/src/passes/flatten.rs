@@ -306,8 +306,8 @@ fn inner_stored(
     if made == n { element } else { replaced(g, element, n, made, &mut HashMap::default()) }
 }
 
-/// Replaces a reduction in an element by the element of a stored array, whose index space has those of the indices
-/// around the reduction on which it depends.
+/// Replaces a reduction in an element by an element of a stored array. The array has an axis for each index around
+/// the reduction on which the reduction depends.
 fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> NodeId {
     let needed: Vec<Axis> = around.iter().filter(|a| g.node(n).free.contains(&a.var)).copied().collect();
     let is_known = |v: &Var| needed.iter().any(|a| a.var == *v);

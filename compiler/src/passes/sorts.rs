@@ -169,7 +169,8 @@ impl Order {
         Some(g.add(Op::Map(lambda, vec![self.keys])))
     }
 
-    /// Returns the operation that makes the ordered elements from those of another vector, and the other way round.
+    /// If the ordered vector is the negation of `other`, returns the operation. It is its own inverse, so it also
+    /// turns ordered elements into elements of `other`.
     fn negation_of(&self, g: &Graph, other: NodeId) -> Option<UnaryOp> {
         let Op::Map(lambda, srcs) = g.op(self.x) else { return None };
         let Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), own) = *g.op(lambda.body) else { return None };

@@ -120,8 +120,8 @@ pub enum Grid {
     Joins(u32),
     /// The first kernel for bins in the result. A block fills this many of the bins of all parts, which are segments.
     Fills(u32),
-    /// The second kernel for bins in the result. The elements of a part are shared by one block for each so many of
-    /// the part's bins.
+    /// The second kernel for bins in the result. Several blocks share the elements of a part: one for each so many
+    /// bins.
     Shares(u32),
     /// Persistent blocks take segments by tickets from a counter: `resident` blocks for each multiprocessor, or one
     /// for each segment if that is less, but at least one. The launch leaves all counters at zero. Each segment has
@@ -199,8 +199,7 @@ impl Grid {
             Grid::Tiles { .. } => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
                 let tiles = n.div_ceil(tile);
-                // number of blocks of a group of 2048 tiles; the last group has only as many of
-                // them as have a tile
+                // the number of blocks of a group of 2048 tiles; the last group has only blocks that have a tile
                 let of_group = tile / (teams * u64::from(span));
                 (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
             }

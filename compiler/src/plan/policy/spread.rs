@@ -50,7 +50,8 @@ impl GpuVariant {
                 Spread { span: Some(span), scratch: Scratch { elements, counters } }
             }
             Grid::SegmentTiles { min_span, max_span } => {
-                // at least four blocks per segment: otherwise warps would wait for the one that has more tiles
+                // at least four blocks per segment: with fewer, other warps would wait for the warp with the most
+                // tiles
                 let max_span = max_span.min(1 << (of_segment / 32).clamp(1, u64::from(max_span)).ilog2());
                 let blocks = n.saturating_mul(of_segment.div_ceil(8));
                 let span = doubled(blocks, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);

@@ -21,7 +21,7 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
-/// The number of elements of a piece of a row: what is stored of them stays in the first-level cache.
+/// The number of elements of a piece of a row. The joins of its columns stay in the first-level cache.
 const PIECE: i64 = 1024;
 /// The maximum distance between neighbours of a window.
 const MAX_DISTANCE: i64 = 64;
@@ -213,7 +213,7 @@ fn inner(g: &Graph, nodes: &[NodeId], roots: &[NodeId]) -> HashSet<NodeId> {
     of_joins.into_iter().filter(|n| users[n] == 1).collect()
 }
 
-/// Returns the operands of a join, with those of the inner joins in place of these.
+/// Returns the terms of nested joins by one operator: a, b, c and d for (a + b) + (c + d).
 fn terms(g: &Graph, n: NodeId, inner: &HashSet<NodeId>) -> Vec<NodeId> {
     let (mut terms, mut stack) = (Vec::new(), vec![n]);
     while let Some(m) = stack.pop() {

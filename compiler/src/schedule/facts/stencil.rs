@@ -66,7 +66,7 @@ impl Stencil {
     }
 }
 
-/// How a GPU kernel keeps a stencil's array near its threads; reported to the author.
+/// How a GPU kernel holds a stencil's array near its threads (in registers or shared memory), for the report.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kept {
     /// The array's name.
