@@ -142,13 +142,13 @@ pub(crate) struct Stream {
     pub(super) shared: Mutex<Shared>,
     /// The last capture of a graph that had a call on the stream: the number of the capture, and its workspace.
     pub(super) of_capture: Mutex<Option<(u64, OfCapture)>>,
-    /// Held while the kernels of a launch that uses the scratch are queued.
+    /// Held while the kernels of one launch are queued that pass values through the scratch.
     pub(super) scratch_launches: Mutex<()>,
     pub(super) records: Mutex<Records>,
     /// Held by the one thread that reads error records.
     pub reading: Mutex<()>,
     /// The number of calls under way: they may have made the stream wait for the last uses of their buffers, and have
-    /// not marked it yet ([`Stream::queueing`]).
+    /// not marked it yet (`stream.rs`).
     pub(super) queueing: AtomicU32,
 }
 

@@ -211,12 +211,13 @@ impl Demand {
         *self.normals.entry(n).or_insert_with(|| Linear::of(symbols, n).node(symbols))
     }
 
-    /// Returns whether an extent is known not to be negative. That of an array that only a loop reads may be.
+    /// Returns whether an extent is known not to be negative. An array that only loops without steps read may have a
+    /// negative one.
     fn is_length(&self, n: NodeId) -> bool {
         Linear::of(&self.symbols, n).at_least(&self.symbols, 0) || self.lengths.contains(&n)
     }
 
-    /// Notes that a node that needs a launch is known after so many launches, its own included.
+    /// Notes that a node is known after `ready` launches, its own included.
     pub fn launch(&mut self, n: NodeId, ready: u32) {
         self.ready.insert(n, ready);
     }

@@ -113,7 +113,7 @@ pub struct Segments {
 
 /// Matrices that the launch stores while it reduces their columns ([`super::alternatives::stored_columns`]).
 pub struct StoredColumns {
-    /// The variable of an element's row; that of its column is the index of the segment.
+    /// The variable of an element's row. The variable of its column is the index of the segment.
     pub row: NodeId,
     /// The items.
     pub items: Vec<Item>,
@@ -135,7 +135,7 @@ pub struct Strips {
 pub struct ResidentSegments {
     /// Whether they are rows or columns.
     pub along: Along,
-    /// The variable of the row's number; for columns, that of the column's index along the last axis.
+    /// The variable of the row's number. For columns: the variable of the column's index along the last axis.
     pub segment: NodeId,
     /// The row's indices along all axes but that of its elements, as functions of its number. For columns these are
     /// variables, the last of which is `segment`.
