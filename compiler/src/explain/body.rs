@@ -19,7 +19,7 @@ struct Loop {
     extents: Vec<NodeId>,
     /// The variables of the loop's indices.
     index: Vec<NodeId>,
-    /// The loop of an element whose steps it has.
+    /// For the steps of an element's loop (`Op::Loop`): that loop.
     steps_of: Option<NodeId>,
     /// Whether a condition on data ends the loop, so that its extent is not its number of steps.
     by_data: bool,
@@ -170,7 +170,8 @@ impl Body {
                 self.visit(g, body, at);
             }
             Op::Materialize(x) => self.sequence(g, *x, at),
-            // an element is joined to a bin, or stored; there are other elements than bins
+            // each element of the source is joined to a bin, or stored at a place: count these, not those of the
+            // result
             Op::Bins { at: places, src, .. } | Op::Put { at: places, src, .. } => {
                 let n = extent(g, *src, 0);
                 let own = self.enter(g, None, &[n]);

@@ -146,7 +146,7 @@ impl Formulas {
         text
     }
 
-    /// Writes a host scalar that is no sum; a long size or condition by its name.
+    /// Writes a host scalar that is no sum. A long size or condition is written by its name (`names.rs`).
     fn atom(&self, n: NodeId, same: bool) -> String {
         let text = self.operation(n, same);
         match self.g.ty(n).elem {

@@ -211,8 +211,7 @@ impl Demand {
         *self.normals.entry(n).or_insert_with(|| Linear::of(symbols, n).node(symbols))
     }
 
-    /// Returns whether an extent is known not to be negative. An array that only loops without steps read may have a
-    /// negative one.
+    /// Whether an extent is known not to be negative, as it may be if only loops without steps read the array.
     fn is_length(&self, n: NodeId) -> bool {
         Linear::of(&self.symbols, n).at_least(&self.symbols, 0) || self.lengths.contains(&n)
     }
