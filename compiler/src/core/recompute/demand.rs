@@ -211,7 +211,7 @@ impl Demand {
         *self.normals.entry(n).or_insert_with(|| Linear::of(symbols, n).node(symbols))
     }
 
-    /// Whether an extent is known not to be negative, as it may be if only loops without steps read the array.
+    /// Whether an extent is known not to be negative. Some are: those of arrays that only loops without steps read.
     fn is_length(&self, n: NodeId) -> bool {
         Linear::of(&self.symbols, n).at_least(&self.symbols, 0) || self.lengths.contains(&n)
     }

@@ -1,7 +1,8 @@
-//! Stages of chains of stencils. A *stage* is a matrix that stencils read and that only the launch which computes it
-//! reads: it stays in a cache or in shared memory (`schedule/alternatives/stencil_chain.rs`) and takes no round trip
-//! through memory. A stage therefore pays as soon as computing its elements again costs more than such a store and
-//! load ([`NEAR`]). If a target has no launch for the chain, the schedule computes the elements again.
+//! Stages of chains of stencils. A *stage* is a matrix between two stencils. One launch computes the chain in tiles,
+//! so that a stage is written and read in a cache or in shared memory (`schedule/alternatives/stencil_chain.rs`),
+//! without a round trip through memory. A stage therefore pays as soon as computing its elements again costs more
+//! than such a store and load ([`NEAR`]). If a target has no launch for the chain, the schedule computes the elements
+//! again.
 
 use super::Decide;
 use crate::core::NodeId;
@@ -10,8 +11,9 @@ use crate::core::NodeId;
 const NEAR: f64 = 8.0;
 
 impl Decide {
-    /// Returns an array that becomes a stage of this context's chain: the context alone needs it, around its own
-    /// indices and in no loop, and neither may leave error records or has loops.
+    /// Returns an array that becomes a stage of this context's chain, if there is one. Only this context needs the
+    /// array, at constant distances and in no loop, and neither the array nor the context has loops or may leave
+    /// error records.
     pub(super) fn stage(&mut self, i: usize) -> Option<NodeId> {
         let ((extents, is_reduced, _), context) = self.contexts.get_index(i)?;
         if !self.may_have_stages || *is_reduced || extents.len() != 2 {

@@ -27,13 +27,13 @@ pub fn array(g: &Graph, it: &Item) -> NodeId {
     if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node }
 }
 
-/// Whether two items may share a group. Items that are neither parts of scans, places, bins, puts nor steps of sorts
-/// may. Of these, two items may share a group if they
+/// Whether the kinds of two items allow that they share a group. Parts of scans, places, bins, puts and steps of
+/// sorts have strategies of their own. Two of these may share a group if they
 ///
-/// - are components of the same part of a scan, or maps of its results at their own indices,
-/// - are stored at the same places, destinations or digits.
+/// - are components of the same part of a scan, or maps of its results at their own indices, or
+/// - are stored at the same places, at the same destinations, or by the same digits.
 ///
-/// Bins are always alone.
+/// Bins are always alone. Any two items of other kinds may share a group.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     let array = |it: &Item| array(g, it);
     match (g.op(array(a)), g.op(array(b))) {
