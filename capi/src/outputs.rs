@@ -1,4 +1,6 @@
-//! The results of a call: their extents, their overlaps and their memory.
+//! The results of a call: their extents, their overlaps with arguments, and their memory. An output that overlaps an
+//! input in any other way than element by element takes a *detour*: it is computed in a temporary, and copied at the
+//! end.
 
 use crate::abi::AgpuArgKind;
 use crate::arguments::Args;
@@ -30,7 +32,8 @@ pub(crate) fn shape_of<'a>(slot: &Slot, host: &[Lit], room: &'a mut [i64; RANKS]
     }
 }
 
-/// Checks the extents of the outputs and finds what they overlap.
+/// Checks the extents of the outputs, refuses outputs that overlap each other, and notes for each output that
+/// overlaps inputs whether it is computed in place (`ws.in_place`) or takes a detour (`ws.detours`).
 pub(crate) fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     ws.in_place.clear();
@@ -52,7 +55,7 @@ pub(crate) fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<(
                 fail!(OVERLAP, "{}, {}: two outputs overlap", plan.results[other].name, slot.name);
             }
         }
-        // Scalars are written after everything is read, so they may overlap inputs.
+        // scalars are written after all inputs are read, so they may overlap these
         if !args.is(place, AgpuArgKind::AgpuArgResultView) || slot.ty.is_scalar() {
             continue;
         }
@@ -103,7 +106,8 @@ pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> 
     reserve_temporaries(entry, ws, on)
 }
 
-/// Places a field of an array of structs; the first one allocates the structs.
+/// Makes the span of a result that is a field of a new array of structs: `offset` bytes from the beginning of each
+/// struct of `size` bytes. The first field of an array allocates the structs.
 fn reserve_field(
     (place, (offset, size), dense): (usize, (i64, i64), Span),
     args: Args,
@@ -151,14 +155,15 @@ fn reserve_field(
     Ok(())
 }
 
-/// Allocates the memory that a workspace would hold. On the CPU scratch is added to it.
+/// Allocates the temporaries of a call, and the memory of detours. A caller that brings a workspace avoids this. On a
+/// CPU scratch comes in addition.
 pub(crate) fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     for (place, span) in &ws.detours {
         let slot = entry.slot(*place);
         let base = ws.memory.take(*place, span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
         ws.spans[*place] = span.packed(base);
-        // A result that moves to a temporary is no longer computed in place.
+        // a result that takes a detour is not computed in place
         ws.in_place.retain(|(r, _)| params + *r as usize != *place);
     }
     for (t, slot) in plan.temps.iter().enumerate() {
@@ -167,7 +172,7 @@ pub(crate) fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> 
             ws.spans.push(Span::nothing(ty));
             continue;
         }
-        // the shape rules hold for what the author asked for; what is as long and one more may be no number
+        // the shape rules bound the results, but not temporaries: one that is longer by an element may overflow
         let shape = shape_of(slot, &ws.host, &mut room).map_err(|e| {
             let sizes = host::sizes(plan, &ws.host);
             error(

@@ -16,7 +16,7 @@ pub(super) struct Call<'a> {
     pub capturing: bool,
     /// The workspace of the graph that the call is captured in.
     pub of_capture: Option<OfCapture>,
-    /// What was measured of the package on this device, as it was known when the call began.
+    /// The choices of tuning files for the package on this device, as they were when the call began.
     pub tuned: Option<Tuned>,
 }
 

@@ -1,10 +1,10 @@
 //! The workspaces of captured graphs.
 //!
-//! A graph runs whenever its owner says, so what its kernels share belongs to it alone: each stream
-//! of a capture has a workspace for that capture. The graph, and what is instantiated of it, hold
-//! the workspace by a user object of the driver. When the last of these is destroyed and its work is
-//! done, the workspace is given to the next capture. A driver that cannot say which capture it is, or
-//! that has no user objects, leaves it to the graph until the context goes.
+//! A captured graph may be launched at any time, beside other work. So its kernels need scratch and counters of their
+//! own: each stream of a capture has a workspace for that capture. The graph, and every executable graph that is
+//! instantiated from it, own the workspace together, by a user object of the driver. When the last of them is
+//! destroyed and its work is done, the workspace is free for the next capture. If a driver cannot tell captures
+//! apart, or has no user objects, the graph keeps the workspace until the context is freed.
 
 use super::gpu::{Gpu, Uncaptured};
 use super::state::{OfCapture, Spare, Stream};
@@ -61,7 +61,7 @@ impl Gpu {
         Arc::new(Mutex::new(lock(&self.spare).pop().unwrap_or_default()))
     }
 
-    /// Lets a graph say when it does not need a workspace any more. If that fails, the workspace stays the graph's.
+    /// Makes a graph an owner of a workspace, by a user object. If that fails, the workspace is never used again.
     fn hold(&self, graph: CUgraph, shared: &OfCapture) {
         let (Some(create), Some(retain)) = (self.api().user_object, self.api().graph_retain) else { return };
         let _uncaptured = Uncaptured::enter(self.api());

@@ -1,5 +1,5 @@
-//! Chooses what a launch runs: asks the launch policy in the compiler's `plan::policy` about a
-//! call's arrays and what was measured for their sizes, and loads the code.
+//! Chooses what a launch runs: asks the launch policy (`plan::policy` of the compiler) with the layout of the call's
+//! arrays, and with the choice of a tuning file for their sizes if there is one; then loads the code.
 
 use super::call::Call;
 use super::frame::Running;

@@ -17,7 +17,7 @@ use std::ffi::{CStr, CString, c_int};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-/// Stands for the number of a package for the kernels of this library.
+/// The number of a package that stands for this library, which has kernels of its own.
 const OURS: usize = usize::MAX;
 
 /// All contexts on GPUs.

@@ -21,7 +21,7 @@ enum Op {
     Fill,
     /// Copies bytes; any byte except 0 becomes 1.
     Bool,
-    /// Exchanges words for 0, and raises the target to their old values.
+    /// Exchanges words for 0, and raises the words of the target to the old values (their maximum stays).
     Take,
 }
 
@@ -45,8 +45,8 @@ impl Walk {
         }
     }
 
-    /// Returns the parameters of a kernel, and the index along each axis with the extent that it stays below; the
-    /// outermost index has none.
+    /// Returns the parameters of a kernel, and the axes from the innermost one on: the name of the index, and the
+    /// parameter that is the axis' extent. The outermost axis needs no extent.
     fn axes(self) -> (&'static [&'static str], &'static [(&'static str, &'static str)]) {
         match self {
             Walk::Each => (&PARAMS[..5], &[]),
@@ -86,8 +86,9 @@ const PARAMS: [&str; 14] = [
     "from_far",
 ];
 
-/// Computes the indices of element %i: it is element `j` of row `m` of part `o`, and so on. Divisions of 64 bits take
-/// longer, so they are for spans of more than 2^32 elements.
+/// Returns PTX that computes the indices along the axes of element %i by divisions with the extents: it is element
+/// `j` of row `m` of part `o`, and so on. Divisions of 64 bits take longer than those of 32 bits, so they are only
+/// used for spans of more than 2^32 elements.
 fn indices(axes: &[(&str, &str)]) -> String {
     let [inner @ .., (last, _)] = axes else { return String::new() };
     let mut short = "cvt.u32.u64 %left, %i;\n    ".to_string();
@@ -196,8 +197,8 @@ impl Gpu {
     }
 }
 
-/// Returns two spans of bytes whose rows lie side by side, such as structs, as spans of the widest words that
-/// begin and end with the rows.
+/// Returns two spans of bytes whose rows are contiguous, such as structs, as spans of wider words: the widest that
+/// divide the rows and their addresses.
 fn as_words(to: &Span, from: &Span) -> Option<[Span; 2]> {
     const LAST: usize = AXES - 1;
     if to.ty.size() != 1 || to.strides[LAST] != 1 || from.strides[LAST] != 1 {
@@ -269,13 +270,13 @@ unsafe fn launch(gpu: &Gpu, stream: CUstream, function: CUfunction, mut values: 
     }
 }
 
-/// Loads the kernel that `take` needs.
+/// Loads the kernel that [`take`] needs, so that `take` cannot fail for lack of it.
 pub(super) fn prepare_take(gpu: &Gpu) -> Result<()> {
     gpu.copy_kernel(Op::Take, 8, Walk::Each).map(drop)
 }
 
-/// Exchanges this library's words for 0, and raises the same number of other words to them. Nothing
-/// that is raised meanwhile is lost.
+/// Exchanges this library's words for 0, and raises as many other words to the old values. A word that a kernel
+/// raises meanwhile keeps its new value.
 pub(super) fn take(
     gpu: &Gpu,
     stream: CUstream,

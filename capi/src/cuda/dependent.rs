@@ -1,5 +1,6 @@
-//! Launches of kernels. On devices that have dependent launches a kernel may begin while the one before it on the
-//! stream ends, since its code waits for that one ([`dependent_launch`]).
+//! Launches of kernels. On devices with programmatic dependent launches, a kernel may begin while the previous kernel
+//! of the stream ends: its code waits for the previous kernel before it reads or writes memory
+//! ([`dependent_launch`]).
 
 use super::call::Call;
 use super::driver::Code;

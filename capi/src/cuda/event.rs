@@ -22,7 +22,7 @@ pub(crate) struct Event {
 
 #[derive(Clone, Copy)]
 struct Point {
-    /// The stream, as it was lent then (`Stream::tag`).
+    /// The stream, with its lease at that time (`Stream::tag`).
     stream: u64,
     /// The number of calls before the point that may leave error records.
     calls: u64,
@@ -80,8 +80,8 @@ impl Event {
         self.gpu.check(unsafe { (self.gpu.api().event_synchronize)(self.raw) }, "waiting for the event")
     }
 
-    /// Waits until the work before the event is done; then returns the error of the first record
-    /// left on its stream, if any. Records of somebody else who was lent the stream since stay there.
+    /// Waits until the work before the event is done. Then returns the error of the first record that was left on its
+    /// stream, if any. If the stream was lent to another user since, that user's records stay there.
     pub fn synchronize(&self) -> Result<()> {
         let at = *lock(&self.at);
         self.wait()?;

@@ -1,5 +1,6 @@
-//! Runs a call on a stream: memory, scalars, launches, results. What can be foreseen fails before
-//! the first launch; cancelling and errors of the driver may come later.
+//! Runs a call on a stream: memory, scalars, launches, results. Everything that can be foreseen is checked, decided
+//! and allocated before the first launch, so that a call that fails has written nothing. Only cancelling, and errors
+//! of the driver, may come later.
 
 use super::call::Call;
 use super::copy;
@@ -77,7 +78,7 @@ pub(crate) fn run(
     let of_capture = if capturing { Some(gpu.of_capture(stream)?) } else { None };
     let call = Call { loaded, entry, images, gpu, stream, capturing, of_capture, tuned };
     let queueing = stream.queueing();
-    // a call that fails half-way has allocated on the stream, too
+    // a call that fails half-way may have queued allocations, so the stream is marked in any case (`clean`)
     let done = reserve(entry, args, ws, On::Device(gpu, stream)).and_then(|()| {
         // room for scalar results and handles of new buffers
         ws.words.clear();
@@ -127,8 +128,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Queues the decided steps, which `at` counts. `make` is the number of steps that a launch
-    /// makes if it can make several of an iteration.
+    /// Queues steps that are decided: `at` is the number of the next decision in `ws.frame.decided`. `make` is the
+    /// number of steps of an iteration that a launch makes, if its variant can make several.
     pub(super) fn queue_all(
         &self,
         steps: &[Step],
@@ -181,7 +182,8 @@ impl Call<'_> {
                     let (first, records) = (*at, memory.records);
                     let skipped =
                         if std::ptr::eq(turns.body.as_ptr(), all.as_ptr()) { 0 } else { r.body as usize };
-                    // an inner iteration may run by other launches where its memory differs
+                    // the decisions of the three different turns may differ in number, because an inner iteration may
+                    // run by other variants: so note where those of each turn begin
                     let (mut starts, mut end) = ([first; DIFFERENT_TURNS], first);
                     for turn in 0..turns.count {
                         interrupt::check()?;
@@ -229,7 +231,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Decides launches and queues them.
+    /// Decides steps, and queues them at once.
     pub(super) fn queue_now(
         &self,
         steps: &[Step],
@@ -269,8 +271,9 @@ impl Call<'_> {
         check.look(ws, read_numbers)
     }
 
-    /// Chooses the address of each scalar result and temporary. A result that only one launch
-    /// accesses is written directly to its destination.
+    /// Chooses the address of each scalar result and temporary. A kernel writes a result directly to its destination,
+    /// unless other launches read it and it goes to the host, or unless the destination overlaps an input: then it is
+    /// written to a word of device memory, and copied at the end.
     fn place_scalars(&self, args: Args, ws: &mut Workspace) -> Result<()> {
         let plan = &self.entry.plan;
         let (params, results) = (plan.params.len(), plan.results.len());
@@ -285,7 +288,7 @@ impl Call<'_> {
                 frame.words.push((place, word));
                 // SAFETY: the word is this library's, and no kernel uses it yet.
                 unsafe { word.host.write_volatile(0) };
-                // the device should not read the word repeatedly from the host's memory
+                // a scalar that later launches read should not lie in memory of the host
                 (word.device, !self.entry.is_shared_slot(r))
             } else {
                 let span = &ws.spans[place];
@@ -307,7 +310,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Frees what the launches needed, in the order of the stream; also after an error.
+    /// Frees the memory of the call in the order of the stream, and marks the stream; also after an error.
     fn clean(&self, ws: &mut Workspace) -> Result<()> {
         ws.memory.release_all_on(self.stream);
         for slot in ws.frame.slots.drain(..) {
@@ -315,7 +318,7 @@ impl Call<'_> {
         }
         let unmarked = self.stream.is_own() || self.capturing;
         let marked = if unmarked { Ok(()) } else { self.gpu.mark(self.stream) };
-        // a wait that reads the call's records waits for the mark, so this must come after it
+        // noted after the mark, because a thread that reads the call's records waits for the mark
         if self.entry.sites > 0 {
             self.gpu.called(self.stream, self.entry);
         }
@@ -344,7 +347,8 @@ impl Gpu {
         }
         let done = self.synchronize_stream(stream);
         if done.is_err() && !stream.is_own() {
-            // freeing the context waits for the mark, and the reading of records is queued after the last mark
+            // the reading of records was queued after the last mark, and freeing the context waits for marks only: so
+            // mark the stream again
             let _ = self.mark(stream);
         }
         done?;

@@ -15,18 +15,20 @@ pub(crate) struct Frame {
     pub(super) scalars: Vec<CUdeviceptr>,
     /// The words of scalar results that the host waits for, each with its place.
     pub(super) words: Vec<(usize, Word)>,
-    /// The words of iterations to which numbers of steps are copied, and what says that they were.
+    /// For iterations that a check ends: words to which numbers of steps are copied, each with the event after its
+    /// copy (`until.rs`).
     pub(super) reads: Vec<(Word, Rc<Event>)>,
-    /// How many of these belong to the iterations that are under way.
+    /// How many of these the iterations use that are being queued.
     pub(super) busy_reads: usize,
-    /// Words of device memory.
+    /// Words of device memory that hold scalars of the call.
     pub(super) slots: Vec<CUdeviceptr>,
     /// Copies of such words after the launches: target, source, bytes.
     pub(super) copies: Vec<(CUdeviceptr, CUdeviceptr, usize)>,
     pub(super) decided: Decided,
-    /// The parameters of a launch.
+    /// A buffer for the parameters of a launch.
     pub(super) params: Vec<u64>,
-    /// Whether a launch found no variant that fits, so that the program must make more of them.
+    /// Whether no variant of some kernel fits the call. A program that compiles online then compiles further
+    /// variants.
     pub lacks_variant: Cell<bool>,
 }
 
@@ -56,7 +58,7 @@ impl Decided {
 pub(super) enum Prepared {
     /// A launch: the range of its kernels in [`Decided::kernels`], and the scratch that they share.
     Launch { kernels: (usize, usize), scratch: Scratch },
-    /// Whether a launch runs instead of the steps after it.
+    /// Whether the launch of a `Step::Instead` runs, in place of the steps that it replaces.
     Instead(bool),
 }
 

@@ -228,7 +228,7 @@ impl Drop for Gpu {
             for (address, _) in self.lasting.get_mut().map(std::mem::take).unwrap_or_default() {
                 (api.free)(address, self.aside);
             }
-            // a null handle would be the legacy default stream, with the program's own work
+            // a null handle would mean the legacy default stream, on which the program may have work of its own
             if !self.aside.is_null() {
                 (api.stream_synchronize)(self.aside);
             }

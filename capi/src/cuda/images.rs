@@ -25,8 +25,8 @@ pub(crate) struct Images {
     launches: &'static str,
     kernels: Vec<LazyKernel>,
     first: Vec<usize>,
-    /// For each variant, the number of the first one with the same entry; empty if every variant
-    /// has an entry of its own.
+    /// For each variant, the number of the first variant with the same entry, whose code it shares. Empty if every
+    /// variant has an entry of its own.
     same: Vec<usize>,
     /// The code of each variant.
     code: Vec<Vec<Stored>>,
@@ -35,7 +35,8 @@ pub(crate) struct Images {
     sources: Vec<Source>,
     /// The limits of what compiling them may take.
     allowed: Option<Arc<Code>>,
-    /// Whether code for devices that have dependent launches waits for the launches before it.
+    /// Whether kernels wait for the previous kernel of the stream, so that they may be dependent launches
+    /// (`dependent.rs`). Packages of earlier ABI versions do not.
     pub waits: bool,
 }
 
@@ -51,7 +52,8 @@ struct LazyKernel {
 }
 
 impl LazyKernel {
-    /// An error is not kept, since memory may have lacked; two threads may read at the same time.
+    /// Reads how the kernel is launched, and keeps the result. An error is not kept, because memory may have lacked.
+    /// Two threads may read at the same time; the first result stays.
     #[cold]
     fn read(&self, number: u32) -> Result<&GpuKernel> {
         let fresh = gpu::parse_one(self.text, &self.entries);

@@ -1,4 +1,13 @@
-//! Launches of a call: their memory and their parameters.
+//! Launches of a call: their memory and their parameters. A call decides all of its launches before it queues the
+//! first one ([`Call::prepare`]): variants, grids, loaded code, scratch. So an error comes before anything is
+//! written.
+//!
+//! A *turn* is one run of the body of an iteration, which makes one step or several. The states lie in two arrays by
+//! turns, so that only three turns differ in their memory, and only these are decided:
+//!
+//! ```text
+//! turn 0: from -> a     turn 1: a -> b     turn 2: b -> a     turn 3: as turn 1     turn 4: as turn 2 ..
+//! ```
 
 use super::call::Call;
 use super::choice::space;
@@ -33,19 +42,21 @@ pub(super) struct LaunchMemory {
     pub guard: CUdeviceptr,
 }
 
-/// The memory that all launches of a call need, one after another: bytes of scratch, and the number
-/// of counters.
+/// What the launches of a call need of memory that they use one after another: the maximum over all launches.
 #[derive(Default)]
 pub(super) struct Needs {
+    /// Bytes of scratch.
     scratch: u64,
+    /// The number of counters.
     counters: u64,
-    /// The reads of the iterations that are being decided, and the most that are under way at once.
+    /// The reads (`until.rs`) of the iterations that are being decided, one inside of another.
     now: usize,
+    /// The maximum of `now`.
     reads: usize,
 }
 
 impl Needs {
-    /// Notes that an iteration, and those inside of it, are decided, which has that many reads.
+    /// Notes that an iteration with that many reads is being decided, until [`Needs::end_reads`].
     pub fn begin_reads(&mut self, count: usize) {
         self.now += count;
         self.reads = self.reads.max(self.now);
@@ -56,26 +67,27 @@ impl Needs {
     }
 }
 
-/// The number of turns of an iteration that differ in their memory: the first one, and two that
-/// alternate.
+/// The number of turns that differ in their memory: the first one, and two that alternate.
 pub(super) const DIFFERENT_TURNS: usize = 3;
 
-/// The number of turns after which addresses have the same alignment as before, if every turn writes memory of its
-/// own: after so many, elements of any size are aligned to 16 bytes again.
+/// If each turn writes an array of its own, one behind the other, addresses have another alignment in each turn. From
+/// 16 turns on they repeat, whatever the size of an element, because the alignment that counts is 16 bytes; the first
+/// turn is decided in addition.
 const MANY_DIFFERENT_TURNS: i64 = 17;
 
 /// How an iteration runs.
 pub(super) struct Turns<'s> {
     pub body: &'s [Step],
-    /// How often the body runs.
+    /// The number of turns.
     pub count: i64,
-    /// The maximum number of steps of a turn, and the number of steps of all turns.
+    /// The maximum number of steps of a turn.
     each: i64,
+    /// The number of steps of all turns.
     steps: i64,
 }
 
 impl Turns<'_> {
-    /// Returns the decided turn that has the same memory as this one.
+    /// Returns the number of the decided turn, 0 to 2, that uses the same memory as this turn.
     pub fn like(turn: i64) -> usize {
         if turn == 0 { 0 } else { 1 + (turn as usize - 1) % 2 }
     }
@@ -116,8 +128,7 @@ impl Call<'_> {
         Ok(memory)
     }
 
-    /// Decides the launches in the order in which they are queued. Of an iteration these are the
-    /// first three turns, after which the memory is the same as two turns before.
+    /// Decides launches in the order in which they are queued; of an iteration, those of the first three turns.
     pub(super) fn decide_all(
         &self,
         steps: &[Step],
@@ -154,7 +165,8 @@ impl Call<'_> {
                     self.foresee(&until, ws, needs, decided)?;
                 }
                 Step::Repeat(r) if r.each => {
-                    // the turns of these are decided one by one later; here only the memory that they need
+                    // the turns of this iteration are decided one by one when they are queued; here only the memory
+                    // that they need is found
                     let before = decided.len();
                     let most = ws.host[r.count.0 as usize].as_i64().max(0);
                     let [_, body, _] = r.parts(&steps[at..]);
@@ -196,7 +208,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Decides further steps, after all others, and returns the number of the first one.
+    /// Decides steps while the call is being queued, behind all decisions so far. Returns the number of the first
+    /// one.
     pub(super) fn decide_now(&self, steps: &[Step], ws: &mut Workspace) -> Result<usize> {
         let mut decided = std::mem::take(&mut ws.frame.decided);
         let first = decided.steps.len();
@@ -205,7 +218,8 @@ impl Call<'_> {
         done.map(|()| first)
     }
 
-    /// Returns the number of the variant of a launch that runs instead of the steps after it, if one does.
+    /// Decides whether the launch of a `Step::Instead` runs: returns the number of its variant, or `None` if the
+    /// steps that it replaces run.
     fn instead(&self, l: &Launch, ws: &Workspace) -> Result<Option<usize>> {
         let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
@@ -215,8 +229,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns how an iteration runs: by a variant that makes several steps at once, if one fits
-    /// all turns.
+    /// Returns how an iteration runs: by a variant that makes several steps per launch, if one fits all turns.
     pub(super) fn turns<'s>(&self, r: &Repeat, steps: &'s [Step], ws: &mut Workspace) -> Result<Turns<'s>> {
         let steps_wanted = repeat::count(&self.entry.plan, r, ws);
         let (body, count) = repeat::chosen(r, steps, steps_wanted);
@@ -228,9 +241,9 @@ impl Call<'_> {
         Ok(Turns { body, count: runs(each), each, steps: steps_wanted })
     }
 
-    /// Returns how many steps each run of a body makes, of `steps` that follow one another: several, if a variant
-    /// that makes several fits all runs. `bind` assigns memory for a run, given the steps of each, and returns
-    /// whether there is such a run.
+    /// Returns how many steps each turn makes, of `wanted` steps that follow one another: several if the body is one
+    /// launch, and if a variant of its kernel that makes several fits in all turns. `bind(each, turn, spans)` assigns
+    /// the memory of a turn if each turn makes `each` steps, and returns whether there is such a turn.
     pub(super) fn steps_at_once(
         &self,
         body: &[Step],
@@ -255,8 +268,8 @@ impl Call<'_> {
         Ok(each)
     }
 
-    /// Queues a launch, the decided step of that number. `steps` is the number of steps of an iteration, if the
-    /// launch can make several.
+    /// Queues the launch that is the decided step of that number. `steps` is the number of steps of an iteration that
+    /// it makes, if its variant can make several.
     pub(super) fn launch(
         &self,
         l: &Launch,
@@ -268,7 +281,7 @@ impl Call<'_> {
         let Prepared::Launch { kernels: (first, end), scratch } = ws.frame.decided.steps[number] else {
             fail!(INTERNAL, "{}: step {number} was decided as no launch", l.name);
         };
-        // what one kernel leaves in the scratch for the next one must not be written over by another thread's launch
+        // two kernels of one launch pass values through the scratch: no other thread may queue a launch in between
         let shares = ws.frame.decided.kernels[first..end].iter().any(|kernel| kernel.span.is_some());
         let _alone = shares.then(|| lock(&self.stream.scratch_launches));
         for k in first..end {
@@ -310,7 +323,7 @@ impl Call<'_> {
         let code = unsafe { self.queue_kernel(p, stream, extra.as_mut_ptr()) };
         let entry = &p.variant.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
-        // a tuning file may name it because it is faster
+        // no warning if a tuning file names the variant, because it was then measured to be the fastest
         if !p.variant.guards.contiguous && !self.is_tuned(l) {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }

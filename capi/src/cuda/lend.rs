@@ -1,11 +1,11 @@
 //! Streams that this library makes for the caller, and operations on a stream beside calls and
 //! copies.
 //!
-//! A stream that the caller frees is not destroyed: buffers remember it as the stream that used
-//! them last, and it has its scratch. It is lent again when its work is done, so a program that
-//! makes a stream for each of its tasks has as many streams as ever worked at the same time. One that
-//! was captured is never lent again, because its graph leaves its error records there. One with a record
-//! that was not reported is lent again when it was: whoever is lent a stream gets no record of others.
+//! A stream that the caller frees is not destroyed, because buffers remember it as the stream that used them last,
+//! and because it has scratch. It is lent again when its work is done. So a program that makes a stream for each of
+//! its tasks has no more streams than ever worked at the same time. Two kinds of streams are not lent again: one that
+//! was captured, because its graph may leave error records there at any time; and one with an error record that was
+//! not reported yet, because the next user must not get the record.
 
 use super::gpu::{Gpu, Uncaptured};
 use super::records::Reading;
@@ -22,7 +22,7 @@ const NEVER: u8 = 0;
 const LENT: u8 = 1;
 const FREE: u8 = 2;
 
-/// The number of free streams that may wait for their records to be reported. If there are more, records are dropped.
+/// The maximum number of free streams that wait for their records to be reported. Beyond it, records are dropped.
 const MOST_WAITING: usize = 16;
 
 impl Lent {
@@ -143,7 +143,8 @@ impl Gpu {
         self.wait(stream, None)
     }
 
-    /// Queues a function of the caller, which a graph would run again: that is an error if it may run only `once`.
+    /// Queues a function of the caller. If the stream is being captured, each launch of the graph would call the
+    /// function; that is an error if it may be called only `once`.
     pub fn callback(&self, raw: CUstream, f: Callback, data: *mut c_void, once: bool) -> Result<()> {
         let _current = self.enter()?;
         let (stream, capturing) = self.stream(raw)?;

@@ -65,9 +65,9 @@ impl Gpu {
 
 /// Memory on a GPU, owned or borrowed, and the streams that used it last.
 ///
-/// A use on another stream is ordered after the mark of the last stream. A call in another thread
-/// that is still queueing work there may use the memory, too, and has not marked the stream yet. In
-/// that case both streams are kept, and the next use is ordered after both.
+/// A use on another stream waits for the mark of the last stream (`stream.rs`). But if a call in another thread is
+/// still queueing work on the last stream, that work may use the memory, too, and the mark does not cover it. Then
+/// both streams are remembered, and the next use waits for both.
 pub(crate) struct Allocation {
     pub gpu: Arc<Gpu>,
     pub address: CUdeviceptr,
@@ -79,7 +79,7 @@ pub(crate) struct Allocation {
     several: Mutex<Vec<u64>>,
 }
 
-/// Stands in `Allocation::last` for a stream.
+/// The value of `Allocation::last` if several streams used the memory last.
 const SEVERAL: u64 = u64::MAX;
 
 /// Returns the index of the stream of this tag.
@@ -147,8 +147,8 @@ impl Allocation {
         }
     }
 
-    /// Returns the streams that used the memory last, by ascending index, but those that somebody else was lent
-    /// since: their error records are not about this memory.
+    /// Returns the streams that used the memory last, by ascending index. A stream that was lent to another user
+    /// since is left out: its error records are not about this memory.
     pub(super) fn last_streams(&self) -> Vec<&Stream> {
         let stream = |tag: u64| self.gpu.streams.get(index_of(tag)).filter(|s| s.tag() == tag);
         let mut all: Vec<&Stream> = self.last_tags().into_iter().filter_map(stream).collect();
@@ -176,8 +176,8 @@ impl Allocation {
     #[cold]
     fn change_to(&self, stream: &Stream) -> Result<()> {
         let mut several = lock(&self.several);
-        // a thread that does not see this has registered its stream as queueing before; one that
-        // does waits for the lock
+        // a thread that does not see this store has registered its stream as queueing before, which is seen below; a
+        // thread that does see it waits for the lock
         match self.last.swap(SEVERAL, SeqCst) {
             SEVERAL => {}
             last => several.push(last),

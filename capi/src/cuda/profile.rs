@@ -44,7 +44,7 @@ impl Gpu {
             Ok(Timed { names: names.clone(), start: seconds(first, begin)?, seconds: seconds(begin, end)? })
         });
         let mut timed = timed.collect::<Result<Vec<_>>>()?;
-        // of several streams, another launch than the one that was queued first may have begun first
+        // with several streams, the launch that began first need not be the one that was queued first
         let least = timed.iter().map(|t| t.start).fold(0.0, f64::min);
         timed.iter_mut().for_each(|t| t.start -= least);
         Ok(timed)

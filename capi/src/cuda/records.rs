@@ -1,13 +1,14 @@
-//! Error records of calls on a stream: words in device memory that kernels raise, read when the
-//! host waits for the stream anyway.
+//! Error records of calls on a stream: words in device memory, one for each site of a function. A kernel that leaves
+//! a record raises the word, by an atomic maximum, to the complement of the element's index: so the lowest element
+//! wins, and 0 means that there is no record. The host reads the words when it waits for the stream anyway.
 //!
-//! Each function with sites has words of its own on each stream. When its package is gone, another function gets
-//! them, unless a captured graph holds their address. If several calls of one function come before a wait, the lowest
-//! element of all calls is reported.
+//! Each function with sites has words of its own on each stream, its *range*. When its package is gone, another
+//! function gets the words, unless a captured graph holds their address. If a function is called several times before
+//! a wait, the lowest element of all calls is reported.
 //!
-//! A kernel reads the words: it exchanges each for 0, so whatever is raised meanwhile, by other
-//! threads' calls or by a graph, is found by this reading or the next one. A function stays pending
-//! if it was called since its reading began.
+//! A *reading* moves the words to the host by a kernel, which exchanges each word for 0. So a record that another
+//! thread's call or a graph leaves meanwhile is found by this reading or by the next one. A function is *pending* if
+//! it was called and not read since; calls after the beginning of a reading keep it pending.
 
 use super::copy;
 use super::gpu::Gpu;
@@ -19,19 +20,20 @@ use arraygpu_compiler::plan::sites;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::{Arc, MutexGuard};
 
-/// Stands in `Range::read` for a reading that did not cover all calls.
+/// The value of `Range::read` if the reading does not cover all calls that were counted.
 const NO_READING: u64 = u64::MAX;
 
-/// One thread's reading of a stream's records, from before its wait until they are checked. A
-/// thread that holds several readings must begin them in ascending order of their streams' indices,
-/// to avoid a deadlock.
+/// A reading of a stream's records by one thread. It begins before the thread waits for the stream, and ends when the
+/// words are checked. A thread that reads several streams must begin the readings in ascending order of the streams'
+/// indices, to avoid a deadlock.
 pub(super) struct Reading<'a> {
     stream: &'a Stream,
     _one: MutexGuard<'a, ()>,
 }
 
 impl Gpu {
-    /// Returns the words for a call of `entry`, of that package, on the stream.
+    /// Returns the device address of the words of function `entry`, of that package, on the stream. Makes them for
+    /// the first call.
     pub(super) fn records(
         &self,
         stream: &Stream,
@@ -92,7 +94,8 @@ impl Stream {
 }
 
 impl Records {
-    /// Drops the ranges of packages that are gone, but those with calls to read and those that a graph writes.
+    /// Drops the ranges of packages that are gone. A range stays if it has calls that were not read, or if a graph
+    /// may write it.
     fn drop_gone(&mut self) {
         let mut at = 0;
         while let Some(range) = self.ranges.get(at) {
@@ -121,8 +124,7 @@ impl<'a> Reading<'a> {
         (!order.is_empty()).then_some(Reading { stream, _one: one })
     }
 
-    /// Keeps all functions pending, because the calls that were counted include some that the wait
-    /// did not cover.
+    /// Keeps all functions pending after this reading, because it counted calls for which the thread does not wait.
     pub fn keep(&self) {
         let Records { ranges, order, .. } = &mut *lock(&self.stream.records);
         order.iter().for_each(|at| ranges[*at].read = NO_READING);
@@ -139,7 +141,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Whether a reading has found a record that was not reported. It stays where it is.
+    /// Whether a reading has found a record that was not reported. The record is not removed.
     pub fn has_found(&self) -> bool {
         let records = &*lock(&self.stream.records);
         records.order.iter().map(|at| &records.ranges[*at]).any(|range| {

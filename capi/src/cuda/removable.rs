@@ -1,4 +1,4 @@
-//! A table like [`Table`] whose values may be removed: those that are kept for a package go when it goes.
+//! A table like [`Table`] whose values may be removed, for what is kept for a package until the package is unloaded.
 
 use super::table::Table;
 use std::marker::PhantomData;

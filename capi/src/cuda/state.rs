@@ -79,8 +79,7 @@ pub(super) struct Range {
     pub(super) pending: bool,
     /// Whether a call of the function is captured in a graph, which may run at any time.
     pub(super) captured: bool,
-    /// The number of calls queued so far, and how many of them there were when the last reading
-    /// began.
+    /// The number of calls queued so far, and that number when the last reading began.
     pub(super) calls: u64,
     pub(super) read: u64,
 }
@@ -141,15 +140,15 @@ pub(crate) struct Stream {
     /// Marks the work on the stream up to the last `Gpu::mark`.
     pub event: CUevent,
     pub(super) shared: Mutex<Shared>,
-    /// The last capture that a call on the stream was a part of: its number, and the workspace that its graph has.
+    /// The last capture of a graph that had a call on the stream: the number of the capture, and its workspace.
     pub(super) of_capture: Mutex<Option<(u64, OfCapture)>>,
-    /// Held while the kernels of a launch that uses the scratch are queued.
+    /// Held while the kernels of one launch are queued that pass values through the scratch.
     pub(super) scratch_launches: Mutex<()>,
     pub(super) records: Mutex<Records>,
     /// Held by the one thread that reads error records.
     pub reading: Mutex<()>,
-    /// The number of calls that may have ordered the stream after their buffers' last uses, and
-    /// have not marked it yet.
+    /// The number of calls under way: they may have made the stream wait for the last uses of their buffers, and have
+    /// not marked it yet (`stream.rs`).
     pub(super) queueing: AtomicU32,
 }
 

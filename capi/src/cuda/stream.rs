@@ -1,11 +1,11 @@
 //! Streams: the context's own and the caller's, the memory that kernels on them share, and the
 //! order between them.
 //!
-//! A buffer remembers the stream that used it last (or several, if threads use it at the same
-//! time). Work on another stream first waits for an event of the last one. On a caller's stream the
-//! event is recorded after each call, because the stream may be gone when the event is needed. The
-//! context's own stream exists as long as the context, so its event is recorded only when another
-//! stream waits. Streams that are lent to the caller are treated as the caller's.
+//! A buffer remembers the stream that used it last (or several, if threads use it at the same time). Before work on
+//! another stream uses the buffer, that stream waits for the *mark* of the last one: an event that is recorded after
+//! the work. A caller's stream is marked after each call, because it may be gone when another stream wants to wait.
+//! The context's own stream exists as long as the context, so it is marked only when another stream waits. Streams
+//! that are lent to the caller are treated as the caller's.
 
 use super::driver::Api;
 use super::gpu::{Gpu, Uncaptured};
@@ -72,14 +72,15 @@ impl Stream {
         self.index == 0
     }
 
-    /// Returns what names the stream as it is lent now: its index, and above it how often it was lent again.
+    /// Returns the tag of the stream, which another lease of the same stream does not have: its index in the low 32
+    /// bits, and the number of leases before this one in the high bits.
     #[inline]
     pub(super) fn tag(&self) -> u64 {
         u64::from(self.lease.load(Ordering::Relaxed)) << 32 | u64::from(self.index)
     }
 
-    /// Registers a call that queues work. The caller holds it from before the buffers of the call
-    /// are ordered until the stream is marked.
+    /// Registers a call that queues work. The value must live from before the stream waits for the buffers' last uses
+    /// until it is marked.
     pub(super) fn queueing(&self) -> Queueing<'_> {
         self.queueing.fetch_add(1, Ordering::SeqCst);
         Queueing(self)
@@ -170,8 +171,8 @@ impl Gpu {
             return Ok((lent, capturing));
         }
         let capturing = self.is_capturing(raw)?;
-        // the handle means another stream in each thread, and only the stream's number tells them
-        // apart
+        // the handle CU_STREAM_PER_THREAD means another stream in each thread; the driver's number of the stream
+        // tells which
         let per_thread = raw.addr() == PER_THREAD;
         if per_thread && self.api().stream_id.is_none() {
             fail!(
@@ -205,8 +206,8 @@ impl Gpu {
         Ok(id)
     }
 
-    /// Handles a known handle that may be another stream now: it waits for the old stream's work, because both use
-    /// the same workspace.
+    /// Handles a known handle that may be that of a new stream: the old one was destroyed, and the driver reuses
+    /// handles. The new stream waits for the work of the old one, because both use the same workspace.
     #[cold]
     fn recognise(&self, stream: &Stream, id: u64) -> Result<()> {
         self.check_context(stream.raw)?;
@@ -269,7 +270,7 @@ impl Gpu {
         self.after(to, from)
     }
 
-    /// Orders later work on `to` after what `from` was marked for; they may belong to two contexts.
+    /// Orders later work on `to` after the last mark of `from`. The streams may belong to two contexts.
     pub(super) fn after(&self, to: &Stream, from: &Stream) -> Result<()> {
         // SAFETY: the stream is one of this context, and the event one of this library.
         let code = unsafe { (self.api().stream_wait)(to.raw, from.event, 0) };

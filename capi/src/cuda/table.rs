@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 const FIRST: usize = 8;
 const CHUNKS: usize = 28;
 
-/// The table's chunks, each of which has twice the size of the one before.
+/// The table's chunks, each of which is twice as large as the chunk before it.
 pub(super) struct Table<T> {
     chunks: [OnceLock<Box<[OnceLock<T>]>>; CHUNKS],
 }

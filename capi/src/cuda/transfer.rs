@@ -12,7 +12,7 @@ use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::Arc;
 
-/// The use of a stream by a copy: what begins and ends it.
+/// The use of a stream by a copy: registers the stream as queueing, and marks it at the end.
 struct Turn<'a> {
     stream: &'a Stream,
     gpu: &'a Arc<Gpu>,

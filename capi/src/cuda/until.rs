@@ -1,11 +1,18 @@
-//! Iterations that a check ends. The device decides: every launch of a check and of a step first reads the number
-//! that the check writes, the guard, and does nothing if that is not negative. So the host queues steps and checks
-//! ahead, and reads numbers only to stop queueing. Launches after the end change nothing, and leave no records and no
-//! counts. The number says which of the buffers of each state has the result.
+//! Iterations that a check ends. A check writes -1 to a word in device memory, the *guard*, if the iteration goes on,
+//! and else the number of steps that were made. Every launch of the iteration first reads the guard, and does nothing
+//! if it is not negative. So the host need not wait for a check before it queues the next steps: it queues steps and
+//! checks ahead of the device. Launches that are queued after the end change nothing, and leave no error records and
+//! no counts. The number of steps says which of the two buffers of each state has the result.
 //!
-//! At first the host reads the number of every check. Each time it finds that the device has done all that was
-//! queued, it doubles the number of checks between two reads, up to 16. So an iteration that ends soon queues few
-//! launches after its end, and one with many quick steps needs one read for 16 checks.
+//! ```text
+//! host:     check read steps | check read steps | check read steps | ..     stops when a read gives a number >= 0
+//! device:   check copy steps   check copy (the guard is now set, so what follows does nothing)
+//! ```
+//!
+//! A *read* is an asynchronous copy of the guard to a pinned word of the host. At first there is one for every check.
+//! Each time the host finds that the device has done all that was queued, and so has waited for the host, it doubles
+//! the number of checks for each read, up to 16. So an iteration that ends soon has few launches after its end, and
+//! one with many quick steps needs one read for 16 checks.
 
 use super::call::Call;
 use super::event::Event;
@@ -23,29 +30,29 @@ use arraygpu_compiler::plan::{Check, Repeat, Step};
 use cudarc::driver::sys::CUdeviceptr;
 use std::rc::Rc;
 
-/// The maximum number of checks of which the host reads one number.
+/// The maximum number of checks that share a read.
 const MOST_CHECKS: u32 = 16;
 
 /// The number of reads that may be queued at once.
 const READS: usize = 4;
 
-/// A word into which no number was copied yet.
+/// The value of a word until a read copies the guard to it.
 const UNREAD: u64 = i64::MIN.cast_unsigned();
 
 /// How an iteration runs.
 pub(super) struct Plan<'s> {
     r: &'s Repeat,
     check: Check,
-    /// The check, the body, and the copies.
+    /// The steps of the plan: the check, the body, and the copies of states to where results belong.
     parts: [&'s [Step]; 3],
-    /// The maximum number of steps.
+    /// The maximum number of steps of the iteration.
     most: i64,
-    /// The steps of one run of the body.
+    /// The maximum number of steps that one run of the body makes.
     each: i64,
     states: Until,
 }
 
-/// The first decided steps of the check and of the body.
+/// Where the decisions for a check and for the body begin in [`Decided`].
 #[derive(Clone, Copy, Default)]
 struct Starts {
     check: usize,
@@ -53,13 +60,14 @@ struct Starts {
 }
 
 impl Plan<'_> {
+    /// Returns the number of runs of the body that make so many steps.
     fn runs(&self, steps: i64) -> i64 {
         self.check.runs(steps, self.each)
     }
 }
 
 impl Call<'_> {
-    /// Returns how an iteration that a check ends runs. `steps` are the steps after it.
+    /// Plans how an iteration runs that a check may end. `steps` are the steps of the plan after it.
     pub(super) fn until<'s>(
         &self,
         r: &'s Repeat,
@@ -78,7 +86,8 @@ impl Call<'_> {
         Ok(Plan { r, check, parts, most, each, states: states(each) })
     }
 
-    /// Decides the launches of the runs that differ in their memory.
+    /// Decides the launches of the first runs of the body, with the check before each; later runs use the same memory
+    /// as one of these (`launch.rs`).
     fn decide_runs(
         &self,
         p: &Plan,
@@ -100,7 +109,8 @@ impl Call<'_> {
         Ok(starts)
     }
 
-    /// Finds out what the launches of an iteration need, and whether they can be made.
+    /// Finds the memory that the launches of an iteration need, and whether they can be made. The decisions are
+    /// dropped: they are made again when the iteration is queued.
     pub(super) fn foresee(
         &self,
         p: &Plan,
@@ -121,7 +131,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Queues an iteration that a check ends, and waits until it is known how many steps there are.
+    /// Queues an iteration that a check may end, and waits until the host knows how many steps were made.
     pub(super) fn queue_until(
         &self,
         p: &Plan,
@@ -143,8 +153,8 @@ impl Call<'_> {
         let starts = self.decide_runs(p, ws, &mut Needs::default(), &mut decided);
         ws.frame.decided = decided;
         let starts = starts?;
-        // what waits for the host, is to be looked at one by one, or does not read the guard, as in packages of
-        // earlier compilers, is not queued ahead
+        // nothing is queued ahead if a launch waits for the host, if launches are checked one by one, or if kernels
+        // do not read the guard, as those of packages of earlier compilers
         let is_ahead = !guards::is_on() && stops.iter().chain(body).all(may_be_ahead);
         let (mut turn, mut run) = (0, 0);
         let made = loop {
@@ -211,16 +221,18 @@ pub(super) fn sites(steps: &[Step]) -> u64 {
     steps.iter().map(bytes).sum()
 }
 
-/// The numbers of checks on their way to the host.
+/// The reads of one iteration: a ring of words, with the event after the copy to each.
 struct Reads {
+    /// The address of the guard.
     number: CUdeviceptr,
-    /// The words to which numbers are copied in turn, and what says that they were.
     all: Vec<(Word, Rc<Event>)>,
-    /// How many reads were queued, and how many of them are known.
+    /// How many reads were queued.
     queued: usize,
+    /// How many of these have arrived and were examined.
     known: usize,
-    /// How many checks were queued since the last read, and how many share one.
+    /// How many checks were queued since the last read.
     checks: u32,
+    /// How many checks share a read.
     share: u32,
 }
 
@@ -233,18 +245,18 @@ impl Reads {
         Reads { number, all, queued: 0, known: 0, checks: 0, share: 1 }
     }
 
-    /// Reads the number of the check that was queued, or leaves it for the next read. Then waits until few enough
-    /// reads are not known, none of them and this check among them if the host must not be ahead. Returns
-    /// the number of steps if it is known.
+    /// Called after a check was queued. Queues a read if enough checks share it. Then waits until no more reads are
+    /// outstanding than the host may be ahead: none, not even that of this check, unless `may_be_ahead`. Returns the
+    /// number of steps if a read has it, which ends the iteration.
     fn checked(&mut self, call: &Call, may_be_ahead: bool) -> Result<Option<i64>> {
-        // one check with its steps is enough work for the device unless it has waited for the host
+        // a single read ahead keeps the device busy, unless the device has waited for the host before
         let ahead = match self.share {
             _ if !may_be_ahead => 0,
             1 => 1,
             _ => READS - 1,
         };
         self.checks += 1;
-        // what has come by now says whether the device waits for the host
+        // first examine the reads that have arrived: if all have, the device waits for the host (see `queue`)
         if let Some(number) = self.take_note(READS)? {
             return Ok(Some(number));
         }
@@ -254,8 +266,8 @@ impl Reads {
         self.take_note(ahead)
     }
 
-    /// Takes note of the numbers that have come, and waits until at most `unknown` reads are not known. Returns the
-    /// number of steps if it is among them.
+    /// Examines the reads that have arrived, and waits until at most `unknown` reads are outstanding. Returns the
+    /// number of steps if one of them has it.
     fn take_note(&mut self, unknown: usize) -> Result<Option<i64>> {
         while self.known < self.queued {
             match self.next(self.queued - self.known > unknown)? {
@@ -284,7 +296,7 @@ impl Reads {
         Ok(())
     }
 
-    /// Returns the number of the oldest read that is not known, if it has come or is waited for.
+    /// Returns the number of the oldest outstanding read, if it has arrived; if `wait`, waits for it.
     fn next(&mut self, wait: bool) -> Result<Option<i64>> {
         let (word, event) = &self.all[self.known % READS];
         // SAFETY: the word is pinned memory, which the device writes at once.
@@ -299,7 +311,7 @@ impl Reads {
         Ok(Some(read().cast_signed()))
     }
 
-    /// Waits for all reads, and leaves the words and events to the next iteration.
+    /// Waits for all outstanding reads, so that the next iteration can use the words and events.
     fn end(mut self, frame: &mut Frame) -> Result<()> {
         while self.known < self.queued {
             self.next(true)?;

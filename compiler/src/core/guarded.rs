@@ -6,13 +6,15 @@
 //! select (i > 0) (at x (i - 1)) y                 ->   select (i > 0) (elem x (max (i - 1) 0)) y
 //! ```
 //!
-//! An index of an element lies in its index space, so that space is not empty, and the array that the clamped index
-//! reads has an element. Where the condition does not hold, the value of the clamped read is not used. The schedule's
-//! interior (`schedule/boundary`) has neither the condition nor the clamp.
+//! The clamp makes the read safe where the condition does not hold: kernels compute the read there, too, and discard
+//! the value. A clamped read needs an array that is not empty. It has elements, because its length follows from the
+//! extents of an index space, and code of an element only runs if that space is not empty. In the schedule's interior
+//! (`schedule/boundary`) both the condition and the clamp are gone.
 //!
-//! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap
-//! (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and
-//! an integer division whose divisor is proven to be positive leaves no error record.
+//! The proofs are about linear forms of indices and lengths: a form is not negative if it follows from the conditions
+//! around the node, and from 0 <= index < extent. A condition is used if it compares sums of indices, lengths and
+//! constants that cannot overflow (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum
+//! (`guarded/quotients.rs`). An integer division whose divisor is proven to be positive leaves no error record.
 
 mod known;
 mod once;
@@ -31,8 +33,8 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The maximum number of known conditions that are combined to prove one form.
 const MAX_STEPS: u32 = 4;
-/// The maximum number of nodes that are visited for each node of a function: conditions on indices that a node does
-/// not depend on do not cause another visit.
+/// The maximum number of visits, divided by the number of nodes of the function. A node is visited once for each set
+/// of conditions around it that may matter to it.
 const MAX_VISITS: usize = 8;
 
 /// Proves reads in all results of a function, with the help of its shape rules.
@@ -60,9 +62,9 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     }
 }
 
-/// Whether all plain reads of an element are proven to be in bounds by `loops`, which are its variables
-/// with the extents of their loops, and by the loops inside of it. Otherwise a read may be in bounds
-/// only because loops around these are not empty.
+/// Whether all plain reads of an element are proven to be in bounds for the indices of `loops`, which are its
+/// variables with the extents of their loops, and of the loops inside of it. If not, some read is perhaps in bounds
+/// only because loops further out are not empty, and must not be moved out of these.
 pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], rules: &Equations) -> bool {
     let inside = g.reachable_until([element], |n| g.is_closed(n));
     let mut extents: HashMap<Var, (NodeId, usize)> = loops.iter().map(|(v, n)| (*v, (*n, 0))).collect();
@@ -100,17 +102,18 @@ struct Guards<'a> {
     rules: &'a Equations,
     /// The enclosing indices, each with its extent and the number of its index space.
     indices: Vec<(NodeId, NodeId, usize)>,
-    /// The indices whose extents are at most a small sum of lengths. With another extent, an index may be any number
-    /// from 0 on, because nothing of that size need be stored.
+    /// The indices whose extents are at most a small sum of lengths. An index with another extent may be any number
+    /// from 0 on, so that sums of it may overflow: nothing of that size need be stored.
     small: HashSet<NodeId>,
-    /// The extents of vectors that the function returns.
+    /// The lengths of vectors that the function returns.
     stored: HashSet<NodeId>,
     /// The forms that are not negative where the current node is needed.
     conditions: Vec<Linear>,
-    /// The nodes that lead to a total read, or to a division that leaves a record.
+    /// The nodes from which a path leads to a total read, or to a division that may leave a record.
     leads: HashSet<NodeId>,
+    /// The number of nodes that may still be visited.
     visits: usize,
-    /// The nodes that were made for nodes and closures, by what was known around these.
+    /// A cache of the nodes that were made, by the old node and the facts that were known around it.
     made: Made,
 }
 
@@ -120,12 +123,13 @@ impl<'a> Guards<'a> {
         Guards { rules, indices, small, stored, conditions: vec![], leads, visits: 0, made: Made::default() }
     }
 
+    /// Returns the node with the reads in it proven as far as the facts around it allow.
     fn node(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if !self.leads.contains(&n) || self.visits == 0 || budget::is_exceeded(&g.node(n).loc) {
             return n;
         }
         if g.is_closed(n) && !(self.indices.is_empty() && self.conditions.is_empty()) {
-            // the conditions around this node are about other elements
+            // the node depends on no index, so the indices and conditions around it say nothing about it
             return self.within(vec![], vec![], |own| own.node(g, n));
         }
         if let Some(kept) = self.fewer_conditions(g, n) {
@@ -189,7 +193,7 @@ impl<'a> Guards<'a> {
         g.add(Op::Generate(extents, lambda))
     }
 
-    /// Proves reads that a function of elements needs, such as reads of a value around it.
+    /// Proves reads in a function of elements (an operator, for example). Nothing is known of its parameters.
     fn function(&mut self, g: &mut Graph, lambda: &Lambda) -> Lambda {
         if !self.leads.contains(&lambda.body) {
             return lambda.clone();
@@ -200,7 +204,7 @@ impl<'a> Guards<'a> {
         closed(g, lambda, &vars, body)
     }
 
-    /// Notes the nodes of an opened body that lead to something to be proven.
+    /// Adds to `leads` the nodes of an opened body from which a path leads to something to be proven.
     fn lead(&mut self, g: &Graph, body: NodeId) {
         // nodes that depend on no index have been examined already, and so have nodes below a noted one
         for n in g.reachable_until([body], |n| g.is_closed(n) || self.leads.contains(&n)) {
@@ -223,7 +227,7 @@ impl<'a> Guards<'a> {
         made
     }
 
-    /// Adds the forms that are not negative if a condition has the value `holds`.
+    /// Adds to `conditions` the forms that are not negative if `condition` has the value `holds`.
     fn learn(&mut self, g: &Graph, condition: NodeId, holds: bool) {
         use BinaryOp::{And, Eq, Ge, Gt, Le, Lt, Ne, Or};
         let (op, a, b) = match *g.op(condition) {
@@ -258,8 +262,9 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// Returns indices that are in bounds in any case, and are the given ones where the read is
-    /// needed. Returns `None` if the conditions do not prove that the read is in bounds there.
+    /// Returns indices that are always in bounds, and that equal the given ones where the read is needed: those that
+    /// are not always in bounds are clamped. Returns `None` if the conditions do not prove that the read is in bounds
+    /// where it is needed.
     fn clamped(&self, g: &mut Graph, x: NodeId, index: &[NodeId]) -> Option<Vec<NodeId>> {
         let mut made = Vec::new();
         for (at, axis) in index.iter().zip(0..) {
@@ -290,12 +295,14 @@ impl<'a> Guards<'a> {
         Some(made)
     }
 
-    /// Whether a form is not negative where an element at `index` is read: in any case, or where the
-    /// current node is needed.
+    /// Whether a form is never negative where an element at `index` is read or, if `here`, never where the current
+    /// node is needed.
     fn holds(&self, g: &Graph, form: &Linear, index: &[NodeId], here: bool) -> bool {
         self.follows(g, form, index, if here { &self.conditions } else { &[] }, MAX_STEPS)
     }
 
+    /// Whether a form is not negative by a proof of at most `steps` steps. A step replaces a clamp by one of its
+    /// operands, an index by its least or greatest value, or a quotient by its bounds; or it subtracts a condition.
     fn follows(&self, g: &Graph, form: &Linear, index: &[NodeId], conditions: &[Linear], steps: u32) -> bool {
         if form.at_least(g, 0) {
             return true;
@@ -309,7 +316,8 @@ impl<'a> Guards<'a> {
         if let Some((&term, k)) = form.terms.iter().find(|(t, _)| is_clamp(g, **t))
             && let Op::Binary(op, a, b) = *g.op(term)
         {
-            // a maximum is at least either operand, and at most the greater one; a sum may wrap
+            // k > 0: max(a, b) is at least a and at least b, so one of the two replacements suffices; for min(a, b)
+            // both must hold. k < 0: the other way round. An operand that is a sum must not overflow
             let side = |o: NodeId| {
                 let value = Linear::of(g, o);
                 (is_clamp(g, o) || self.is_exact(g, &value, MAX_STEPS))
@@ -333,8 +341,8 @@ impl<'a> Guards<'a> {
         })
     }
 
-    /// Whether a read at `index` stays inside the loop over an index space, because it depends on its indices. Where
-    /// it is computed, the index space is then not empty.
+    /// Whether a read at `index` depends on an index of this index space. Then it is computed inside the loop over
+    /// the space, so the space is not empty.
     fn is_inside(&self, g: &Graph, index: &[NodeId], space: usize) -> bool {
         let own = self.indices.iter().filter(|known| known.2 == space);
         own.into_iter().any(|(i, ..)| match g.op(*i) {

@@ -1,11 +1,13 @@
-//! Which nodes may leave an error record (semantics section 6).
+//! Which nodes may leave an error record, and what the record says (semantics section 6). An error record is what a
+//! kernel notes when an element reads out of bounds, divides an integer by zero or breaks a promise: the number of
+//! the lowest such element, for each place in the program.
 
 use super::{Form, Graph, NodeId, Op, Tested};
 use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Returns whether computing a value may leave an error record, apart from nodes that are computed
-/// once for the call.
+/// Returns whether computing a value may leave an error record. Nodes that are computed once for the call are not
+/// examined: they leave their records whether the value is needed or not.
 pub fn may_record(g: &Graph, n: NodeId) -> bool {
     if !g.has_records() {
         return false;
@@ -24,8 +26,8 @@ pub fn may_record(g: &Graph, n: NodeId) -> bool {
     false
 }
 
-/// Returns whether an error record may be lost if a value is no longer needed: a record of what it is computed from,
-/// by the launch that computes it for the call as well, or one of the element that a variable stands for.
+/// Returns whether removing a value may lose an error record. Records may be left by everything that the value is
+/// computed from, including launches for the call and iterations, and by an element that a variable in it stands for.
 pub fn loses_record(g: &Graph, n: NodeId) -> bool {
     if !g.has_records() && !g.steps_record {
         return false;
@@ -49,14 +51,15 @@ pub fn loses_record(g: &Graph, n: NodeId) -> bool {
     false
 }
 
-/// Returns whether computing these values, with the elements of nested operations in them, may leave an error record
-/// here. Values that another launch has computed leave none here.
+/// Returns whether the launch that computes these values may leave an error record for them. Elements of nested
+/// operations count; values that another launch has computed do not, because that launch leaves their records.
 pub fn may_record_here(g: &Graph, roots: impl IntoIterator<Item = NodeId>) -> bool {
     let is_known = |n: NodeId| g.is_closed(n) && g.op(n).needs_launch();
     g.reachable_until(roots, is_known).into_iter().any(|n| g.op(n).may_record(g))
 }
 
-/// Returns what an error record of a node says, where it is that a loop or an iteration does not end.
+/// Returns the text of a node's error record, if the record is left because a loop or an iteration reaches its limit
+/// of steps.
 pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
     let Op::Within(steps, ..) = *g.op(n) else { return None };
     match g.op(steps) {
@@ -71,13 +74,14 @@ pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
     }
 }
 
-/// Returns two numbers of elements if a node leaves a record where they differ: how many a filter keeps, and how many
-/// the author promised. The node has a form that no read of an array has, by comparisons that keep the order of the
-/// two: equal numbers are index 0 of one element, a smaller count is index 1 of one, and a greater one is index 0 of
-/// none.
+/// If a node tests that a filter keeps as many elements as the author promised, returns the two numbers: how many it
+/// keeps (`count`), and how many were promised (`n`). The test has a form that no test of an array's index has:
 ///
 /// ```text
 /// within (cast i64 (count < n)), (cast i64 (count <= n))
+///     count = n: within 0, 1, which holds
+///     count < n: within 1, 1, which leaves a record
+///     count > n: within 0, 0, which leaves a record
 /// ```
 pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
     let Op::Within(index, elements, _) = *g.op(n) else { return None };
@@ -92,10 +96,10 @@ pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
     (below == BinaryOp::Lt && most == BinaryOp::Le && both == same).then_some(both)
 }
 
-/// The text of such an error record, in which the two numbers replace the braces.
+/// The text of the error record of a [`promised_number`]. The two numbers replace the braces.
 pub const WORDS_OF_NUMBER: &str = "with_len: {} elements are kept, not {}";
 
-/// Returns what an error record of a node says that tests another number than the index of a read.
+/// Returns the text of a node's error record, if the node tests something other than the index of a read.
 pub fn words_of_test(g: &Graph, n: NodeId) -> Option<&'static str> {
     match g.op(n) {
         Op::Within(_, _, Tested::Destination) => Some("a destination is outside of the result"),
@@ -103,10 +107,10 @@ pub fn words_of_test(g: &Graph, n: NodeId) -> Option<&'static str> {
     }
 }
 
-/// What an error record of a read says if the array is no parameter.
+/// The text of the error record of a read, if the array that is read is computed.
 pub const WORDS_OF_COMPUTED: &str = "a read of a computed vector is out of range";
 
-/// What stands for the words of a read, which name the array.
+/// The text of the error record of a read, where the text must not name the array.
 pub const WORDS_OF_READ: &str = "an index is out of range";
 
 /// Returns the text of a node's error record, without arrays and numbers.
@@ -120,8 +124,8 @@ pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
     }
 }
 
-/// What is known about the nodes of one graph, so that many can be examined in one walk. The marks of the nodes must
-/// not change meanwhile.
+/// A cache of the answers of [`may_record`] for the nodes of one graph, so that asking about many nodes visits each
+/// node once. The answers depend on the nodes' marks, which must not change meanwhile.
 #[derive(Default)]
 pub struct Records(HashMap<NodeId, bool>);
 

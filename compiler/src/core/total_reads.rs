@@ -1,22 +1,35 @@
-//! Bodies whose reads are total, because an index from outside may be anything, and whose loops end.
+//! Makes the body of an array safe to compute at any index. A body is proven for the indices of its array: its plain
+//! reads (`elem`) are in bounds, and its loops have as many steps as the author meant. If a total read (`at`) of a
+//! computed array is fused, kernels compute the element even if the index is out of bounds, and then discard the
+//! value. The body is therefore changed:
+//!
+//! ```text
+//! a = generate n (%i) { elem %x, %i + 1 }                    a read of a in bounds
+//!     ->      select (within %j, n) (at %x, %j + 1) 0        at %a, %j
+//! ```
+//!
+//! Plain reads that depend on the index become total ones, and loops whose number of steps depends on it take 0 steps
+//! if the index is out of bounds.
 
 use super::simplify::{extent, simplify};
 use super::{Graph, Lambda, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// An element that is asked for at an index from outside of its array, perhaps.
+/// An element that is read at an index that may be out of bounds.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// The array, of which nothing but its extents is needed.
+    /// The array; only its extents are used here.
     pub array: NodeId,
     /// Its index.
     pub index: &'a [NodeId],
 }
 
 impl Asked<'_> {
-    /// Returns the number of steps where the index is inside, and 0 elsewhere: there it may be any number, and
-    /// what the loop computes is not needed. The test leaves no error record, so the host can compute the number.
+    /// Returns `count`, the number of steps of a loop, where the index is in bounds, and 0 elsewhere. Out of bounds
+    /// `count` may be any number, and the value of the loop is discarded. The test is an unsigned comparison, which
+    /// leaves no error record, so that the host can compute the number of steps if nothing in it depends on an
+    /// element.
     fn steps(&self, g: &mut Graph, count: NodeId) -> NodeId {
         let unsigned = |g: &mut Graph, n| simplify(g, Op::Cast(Ty::U64, n));
         let tests = (0u8..).zip(self.index).map(|(axis, i)| {
@@ -30,8 +43,8 @@ impl Asked<'_> {
         simplify(g, Op::Select(inside.expect("an index an axis"), count, none))
     }
 
-    /// Gives the loops of an operation no steps outside if their extents depend on the variables. The operands of
-    /// `op` are replaced already by these.
+    /// Makes the loops of `op` take 0 steps where the index is out of bounds, if their extents depend on the
+    /// variables. `operands` are the operands that replace those of `op`; the extents come first.
     pub fn limit(&self, g: &mut Graph, op: &Op, vars: &[Var], operands: &mut [NodeId]) {
         for (extent, operand) in extents_of(op).into_iter().zip(operands) {
             if depends(g, extent, vars) {
@@ -50,8 +63,8 @@ fn extents_of(op: &Op) -> Vec<NodeId> {
     }
 }
 
-/// Returns the lambda of an array, of which an element is `asked` for, with total reads where they depend on the
-/// parameters.
+/// Returns the lambda of the array that is `asked` for, in a form that is safe at any index: with total reads where
+/// these depend on the parameters, and with limited loops.
 pub fn total(g: &mut Graph, lambda: &Lambda, asked: Asked) -> Lambda {
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, i| {
@@ -66,14 +79,14 @@ fn depends(g: &Graph, n: NodeId, vars: &[Var]) -> bool {
     g.node(n).free.iter().any(|v| vars.contains(v))
 }
 
-/// Whether an operation has a loop whose extents depend on the variables. Its indices are proven to be below these
-/// extents, which may be anything, so reads at its indices are not proven.
+/// Whether an operation has a loop whose extents depend on the variables. Such an extent may be any number, so that a
+/// read at an index of the loop is not proven to be in bounds, although the index is below the extent.
 pub fn has_unproven_indices(g: &Graph, op: &Op, vars: &[Var]) -> bool {
     extents_of(op).iter().any(|n| depends(g, *n, vars))
 }
 
-/// Replaces `elem` by `at` if an index depends on one of the variables. The indices of loops whose extents
-/// depend on them are added to these, and such a loop has no steps where the index is outside.
+/// Replaces `elem` by `at` where an index depends on one of `vars`. If the extents of a loop depend on one of them,
+/// the loop takes 0 steps out of bounds, and the loop's own indices join `vars`.
 fn total_reads(
     g: &mut Graph,
     n: NodeId,

@@ -1,4 +1,5 @@
-//! Describes the launches that run instead of others, and says which of them run.
+//! Describes alternatives: launches that run instead of others (`Step::Instead`). Says which of them run on a GPU in
+//! a call of the given sizes, and what they move.
 
 use super::formula::Sum;
 use super::kernel::{Accessed, Described, in_words};
@@ -23,8 +24,8 @@ pub struct DescribedAlternative {
     pub beyond: f64,
 }
 
-/// Describes all launches that run instead of others, and marks those that are replaced in a call of these sizes. An
-/// alternative runs where a variant of its kernel serves the call, unless it is among the launches that another one
+/// Describes all alternatives, and marks the kernels that they replace in a call of these sizes. An alternative runs
+/// if a variant of its kernel serves the call and it is not itself among the launches that another alternative
 /// replaces.
 pub fn alternatives(
     c: &Compiled,
@@ -49,8 +50,8 @@ pub fn alternatives(
     out
 }
 
-/// Whether a launch that runs instead of others moves an array. What it stores and reads again stays in registers of a
-/// GPU, and what nothing but the others reads is not stored there.
+/// Whether an alternative moves an array through memory on a GPU. An array that it both writes and reads is read from
+/// registers, so only the write counts. A temporary that only the replaced launches read is not written at all.
 fn moves(units: &Units, at: usize, (place, access): &(Place, Access)) -> bool {
     let Instead { launch, others, .. } = &units.alternatives[at];
     let writes = |l: &Launch| l.arrays.contains(&(*place, Access::Write));
@@ -105,7 +106,7 @@ fn alternative(
     }
     let bytes = bytes.amount();
     let launched = sizes.launched(c, launch, 1);
-    // what the others compute
+    // the alternative computes the same as the launches that it replaces
     let operations = replaced.iter().try_fold(0u64, |all, d| Some(all.saturating_add(d.operations?)));
     let computing = launched.as_ref().zip(operations);
     let computing = computing.and_then(|(launched, n)| Computing::of(c, launch, launched, n, [n, 0]));

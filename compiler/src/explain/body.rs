@@ -1,5 +1,5 @@
-//! Describes the elements of a fused group: the operations by loop and by the author's lines, the
-//! operations that are taken out of loops, and the regions of arrays that are read.
+//! Counts what the elements of a fused group do: the operations, by loop and by the author's lines; the operations
+//! that are moved out of loops; and the regions of arrays that are read.
 
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
@@ -19,9 +19,9 @@ struct Loop {
     extents: Vec<NodeId>,
     /// The variables of the loop's indices.
     index: Vec<NodeId>,
-    /// The loop of an element whose steps it has.
+    /// For the steps of an element's loop (`Op::Loop`): that loop.
     steps_of: Option<NodeId>,
-    /// Whether data end it: its extent is no number of steps.
+    /// Whether a condition on data ends the loop, so that its extent is not its number of steps.
     by_data: bool,
     /// Number of scalar operations of one iteration.
     operations: u64,
@@ -170,7 +170,8 @@ impl Body {
                 self.visit(g, body, at);
             }
             Op::Materialize(x) => self.sequence(g, *x, at),
-            // an element is joined to a bin, or stored; there are other elements than bins
+            // each element of the source is joined to a bin, or stored at a place: count these, not those of the
+            // result
             Op::Bins { at: places, src, .. } | Op::Put { at: places, src, .. } => {
                 let n = extent(g, *src, 0);
                 let own = self.enter(g, None, &[n]);

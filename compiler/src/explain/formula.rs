@@ -146,7 +146,7 @@ impl Formulas {
         text
     }
 
-    /// Writes a host scalar that is no sum; a long size or condition by its name.
+    /// Writes a host scalar that is no sum. A long size or condition is written by its name (`names.rs`).
     fn atom(&self, n: NodeId, same: bool) -> String {
         let text = self.operation(n, same);
         match self.g.ty(n).elem {
@@ -202,7 +202,7 @@ impl Formulas {
             let at = |n: NodeId| values.get(&n).copied();
             let value = match *self.g.op(m) {
                 Op::Const(l) => Some(l),
-                // the figures are those of a call that trusts promises
+                // the report assumes a call that does not check the author's promises
                 Op::Checked => Some(Lit::i64(0)),
                 Op::Len(..) | Op::Param(_) => self.known.get(&m).copied(),
                 Op::Unary(op, a) => at(a).map(|a| eval_unary(op, a)),
@@ -262,7 +262,7 @@ pub fn enclosed(text: String) -> String {
     if open { format!("({text})") } else { text }
 }
 
-/// What stands in formulas for the number of steps of a loop that data end.
+/// The text that stands in formulas for the number of steps of a loop that a condition on data ends.
 pub const STEPS: &str = "steps(data)";
 
 /// A sum of products of host scalars.
@@ -309,7 +309,7 @@ impl Sum {
         self.join(Term::new(f, factor, of));
     }
 
-    /// Adds a product of which these many factors are numbers of steps that only data know.
+    /// Adds a product with `by_data` more factors: numbers of steps of loops that a condition on data ends.
     pub fn add_steps(&mut self, f: &Formulas, factor: u64, of: &[NodeId], by_data: usize) {
         let mut term = Term::new(f, factor, of);
         term.of.extend(std::iter::repeat_n((STEPS.to_string(), None), by_data));

@@ -1,5 +1,5 @@
-//! Tries what it would save to store an array that several places compute: the function is compiled
-//! once more with `materialize` there.
+//! Finds out what it would save to store an array that several places compute: compiles the function once more, with
+//! `materialize` there.
 
 use super::model::{Hint, Operations};
 use super::time::roofline;
@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// The most arrays that are tried.
 const TRIED: usize = 8;
-/// A hint saves this part of the time at least.
+/// The least part of the time that a hint must save.
 const SAVED: f64 = 0.2;
 
 /// Returns the operations that the launches make, and those that the program asks for.
@@ -21,8 +21,8 @@ pub fn operations(source: &Function, fused: &Function, sizes: &[Size]) -> Result
     Ok(Operations { made: made.operations as u64, asked: asked.operations as u64 })
 }
 
-/// Returns the hints for a function whose launches make so many operations and move so many bytes,
-/// the best first. `moved` returns the bytes of a compiled function.
+/// Returns the hints for a function, given the operations that its launches make and the bytes that they move; the
+/// best hint comes first. `moved` returns the bytes of a compiled function.
 pub fn hints(
     source: &Function,
     sizes: &[Size],

@@ -123,7 +123,7 @@ pub fn kernel(
         replaced_by: None,
         bytes: each,
         operations_per_element: of_element.map(|sum| sum.amount()),
-        // The panels of a product are not tiles.
+        // the scratch of a split-K product or of packed operands has no tiles
         scratch_bytes_per_tile: match variants::has_panels(c, l) {
             true => 0,
             false => l.scratch.iter().map(|ty| ty.size() as u64).sum(),
@@ -205,7 +205,7 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
             add(n, "loop".into());
             continue;
         }
-        // A reduction that does not depend on the element is a fused group of its own.
+        // a reduction that does not depend on the element is a fused group of its own
         for needed in groups::needs(g, n).into_iter().filter(|n| g.ty(*n).is_scalar()) {
             if let Some(launch) = scope.launch_of(needed) {
                 add(needed, launch.name.clone());
@@ -260,7 +260,8 @@ pub fn in_words(access: Access) -> &'static str {
     }
 }
 
-/// Returns the number of elements of a launch over tiles, each of which computes its elements.
+/// Returns the number of elements, if the index space of a launch consists of tiles of elements (parts of scans and
+/// steps of sorts).
 fn length_of_tiles(g: &mut Graph, items: &[Item]) -> Option<NodeId> {
     let scan = Scan::of(g, items).filter(|s| matches!(s.part, ScanPart::Totals | ScanPart::Tiles));
     match scan {
@@ -279,16 +280,16 @@ fn extents(
     is_over_tiles: bool,
 ) -> Vec<Vec<NodeId>> {
     let node = scope.stored.get(place).copied();
-    // an element for each element of the source
+    // a put writes an element for each element of its source
     if *access == Access::Write && Put::of(&scope.f.graph, &fused.items).is_some() {
         return vec![fused.domain.clone()];
     }
-    // the bins of all parts
+    // bins are written for all parts
     if let (Access::Write, Some(bins)) = (access, Bins::of(&scope.f.graph, &fused.items)) {
         return vec![vec![fused.domain[0], bins.count]];
     }
     match (access, node) {
-        // a value a tile, or an element where it goes
+        // a launch over tiles writes the whole array: a value for each tile, or each element at its place
         (Access::Write, Some(node)) if is_over_tiles => vec![scope.formulas.extents(node)],
         (Access::Pointwise | Access::Write, _) | (_, None) => vec![fused.domain.clone()],
         (_, Some(node)) => {

@@ -1,6 +1,5 @@
-//! What the launch policy ([`crate::plan::policy`]) decides where all sizes are known: the same
-//! functions as in the runtime, asked about dense arrays that begin at multiples of 16 bytes, with
-//! outputs apart from inputs.
+//! What the launch policy ([`crate::plan::policy`]) decides for given sizes. The functions are those of the runtime.
+//! They are asked about dense arrays that begin at multiples of 16 bytes, and no output overlaps an input.
 
 use super::formula::Formulas;
 use super::model::{Launched, Started};
@@ -67,13 +66,13 @@ impl<'a> Sizes<'a> {
         self.chosen(c, l, steps, decide)?
     }
 
-    /// Returns whether a GPU runs a launch instead of others, as some variant can, or None if some size is not known
-    /// or there is no code for GPUs.
+    /// Returns whether a GPU runs an alternative, which it does if some variant serves the call. Returns None if some
+    /// size is not known or there is no code for GPUs.
     pub fn runs(&self, c: &Compiled, l: &Launch) -> Option<bool> {
         self.chosen(c, l, 1, |_, variant, _| variant.is_some())
     }
 
-    /// Calls `then` with the variant that a launch of `steps` steps begins with, or returns None if some size is not
+    /// Calls `then` with the first variant that runs for a launch of `steps` steps. Returns None if some size is not
     /// known.
     fn chosen<T>(
         &self,

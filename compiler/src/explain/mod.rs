@@ -141,7 +141,8 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         least.add(&mut units, at, &one.accesses);
         described.push(one);
     }
-    // storing arrays is tried by plans for CPUs, of which no alternative is known to run
+    // hints compare plans without alternatives: they are compiled for CPUs, and it is not known which alternatives
+    // run
     let mut of_others = Sum::default();
     described.iter().for_each(|d| of_others.extend(&d.moved));
     let instead = alternatives::alternatives(c, &mut units, &sizes, &mut described, options.bandwidth);
@@ -191,8 +192,8 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     })
 }
 
-/// Returns the bytes and the number of the launches that a call runs, and by how many microseconds their operations take
-/// longer than their bytes.
+/// Returns the bytes and the number of the launches that a call runs, and by how many microseconds their operations
+/// take longer than their bytes.
 fn of_call(described: &[Described], instead: &[DescribedAlternative]) -> (Sum, Sum, f64) {
     let (mut bytes, mut launches, mut beyond) = (Sum::default(), Sum::default(), 0.0);
     let mut add = |moved: &Sum, times: &Sum, more: f64| {
@@ -215,7 +216,7 @@ fn of_call(described: &[Described], instead: &[DescribedAlternative]) -> (Sum, S
 struct Least(IndexMap<(usize, Place), Sum>);
 
 impl Least {
-    /// Adds the arrays of a launch. Of an array of which launches read different parts, all counts.
+    /// Adds the arrays of a launch. If launches read different parts of an array, the whole array counts.
     fn add(&mut self, units: &mut Units, at: usize, accesses: &[Accessed]) {
         let index = units.list[at].scope;
         for Accessed { place, bytes, .. } in accesses.iter().filter(|a| a.is_outside) {
@@ -231,7 +232,7 @@ impl Least {
         }
     }
 
-    /// Returns the sum. Those of a step count for each launch of it.
+    /// Returns the sum of the bytes. What a step of an iteration gets and gives counts for each launch of the step.
     fn amount(self, units: &Units) -> model::Amount {
         let mut sum = Sum::default();
         for ((scope, _), mut bytes) in self.0 {

@@ -35,7 +35,7 @@ pub struct Function {
     pub fast_math: bool,
     /// Whether GPUs may compute products with tensor cores.
     pub tensor_cores: bool,
-    /// The bytes that the launches of a call move. Where no alternative is known to run, none counts.
+    /// The bytes that the launches of a call move. An alternative counts only if it is known to run.
     pub bytes: Amount,
     /// The bytes that any program must move: what is read of parameters, and results, once.
     pub least_bytes: Amount,
@@ -51,7 +51,7 @@ pub struct Function {
     pub temporaries: Vec<Temporary>,
     /// The kernels, in the order of their launches.
     pub kernels: Vec<Kernel>,
-    /// The launches that run instead of several others where the device can keep rows.
+    /// The alternatives: launches that run instead of several others if they serve the call.
     pub alternatives: Vec<Alternative>,
     /// The arrays of records among the parameters and results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -279,9 +279,9 @@ pub struct Gpu {
     pub variants: Vec<GpuVariant>,
     pub stencils: Vec<Stencil>,
     pub transposed: Vec<Transposed>,
-    /// Which rows a kernel that keeps rows does not keep, and why.
+    /// For a kernel with resident rows: how long rows may be, and why.
     pub limit: Option<String>,
-    /// What of a chain of stencils a block has in shared memory.
+    /// For a chain of stencils: what a block holds in shared memory.
     pub shared: Option<String>,
     /// The launch policy's decision, if the given extents determine it.
     pub launched: Option<Launched>,

@@ -1,5 +1,5 @@
-//! Names for long parts of formulas. The extents of a sort or of bins are choices and conditions of several lines,
-//! which would stand wherever something is counted; each is written once, and has a name elsewhere.
+//! Names for long parts of formulas. The extents of a sort or of bins are conditional expressions of several lines,
+//! and would be repeated in every formula. Each is written once, and formulas use its name (`n1`).
 
 use crate::core::Function;
 use crate::scalar::{Lit, Ty};
@@ -40,7 +40,7 @@ impl Names {
         Names(Rc::default(), f.params.iter().map(|p| p.name.clone()).collect())
     }
 
-    /// Returns a short text for a size or a condition: its own, or the name that it has from now on.
+    /// Returns a short text for a size or a condition: `text` itself if it is short, or else a name for it.
     pub fn short(&self, text: String, value: impl FnOnce() -> Option<Lit>) -> String {
         if text.len() <= MAX_LENGTH {
             return text;

@@ -8,8 +8,8 @@ use crate::schedule::groups::item_loops::KnownLoops;
 use crate::schedule::groups::{self, FusedGroup, items};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Returns the reason why a fused group is not part of an earlier one; `no_chain` is why it is no chain of
-/// stencils with the one before.
+/// Returns the reason why a fused group is not part of an earlier one. `no_chain` is the reason why it forms no chain
+/// of stencils with the group before it, if there is one.
 pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain: Option<&str>) -> String {
     let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
     let needs: Vec<NodeId> = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).collect();
@@ -64,8 +64,8 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain:
 /// The most nodes of an element in which reads are looked for, so that reports take linear time.
 const MAX_NODES: usize = 500;
 
-/// Returns how far from its own index an element of a group reads a stored array at most; `None` if it reads
-/// it elsewhere, or has very many operations.
+/// Returns the greatest distance from its own index at which an element of a group reads a stored array; `None` if
+/// some read is at no constant distance, or if the element has very many operations.
 fn reads(g: &Graph, p: &FusedGroup, stored: NodeId) -> Option<i64> {
     let mut most = None;
     for it in &p.items {
@@ -84,7 +84,7 @@ fn reads(g: &Graph, p: &FusedGroup, stored: NodeId) -> Option<i64> {
             if *x != stored {
                 continue;
             }
-            // a value of a row or column is no element's own
+            // a read of a value of a row or column has fewer indices, and so no distance
             (index.len() == lambda.params.len()).then_some(())?;
             for (at, (var, _)) in index.iter().zip(&lambda.params) {
                 most = most.max(Some(distance(g, *at, *var)?));
@@ -94,7 +94,8 @@ fn reads(g: &Graph, p: &FusedGroup, stored: NodeId) -> Option<i64> {
     most
 }
 
-/// Returns how far an index is from a variable, if it is that plus a constant, or clamped so.
+/// Returns the distance of an index from a variable, if the index is the variable plus a constant, or a clamp of
+/// that.
 fn distance(g: &Graph, index: NodeId, var: Var) -> Option<i64> {
     if let Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) = *g.op(index) {
         let inner = [a, b].into_iter().find(|n| g.node(*n).free.contains(&var))?;
@@ -105,7 +106,7 @@ fn distance(g: &Graph, index: NodeId, var: Var) -> Option<i64> {
     (terms.len() == 1 && terms.iter().all(is_own)).then_some(constant.abs())
 }
 
-/// Whether a group has no earlier one over its elements whose loops it could share.
+/// Whether earlier groups have the same index space, but the loops of elements keep the group apart from all of them.
 fn differ_in_loops(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> bool {
     let mut same = before.iter().filter(|b| b.domain == p.domain && b.sequential == p.sequential).peekable();
     let it = &p.items[0];
@@ -113,8 +114,8 @@ fn differ_in_loops(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> bool {
     same.peek().is_some() && same.all(|b| !KnownLoops::default().fit(g, &b.items, it, is_nested))
 }
 
-/// Whether the elements of a group leave records that were kept where an array was stored, one of those that it
-/// needs: in bits beside it.
+/// Whether the elements of a group leave error records for a stored array that they read: the launch that stored the
+/// array did not leave the records, but kept them as bits in a second array (`core/kept_records.rs`).
 fn leaves_kept(g: &Graph, p: &FusedGroup, needs: &[NodeId]) -> bool {
     if !needs.iter().any(|n| matches!(g.ty(*n).elem, Ty::U8 | Ty::U16 | Ty::U32)) {
         return false;

@@ -1,11 +1,16 @@
-//! The regions of arrays that a kernel reads, which say how many of their elements it needs.
+//! Estimates how much of an array a kernel reads, as a set of regions. A region says for each axis of the array which
+//! indices a read has over all elements of the kernel:
 //!
-//! A region has one axis for each of the array: a run of indices, one index, or an index that goes
-//! along with another axis' (a diagonal). Runs at constant distances are one region, so that a
-//! stencil reads its array once; of those that leave out elements, such as one channel of several, only the ones
-//! at multiples of their step. Regions that have one index each on some axis, at a constant distance, are apart,
-//! such as three planes of an array, and so are runs of different channels: each counts. One element counts
-//! beside any other region.
+//! ```text
+//! x[i + 1], i < n           Run: n indices
+//! x[3 i + 2], i < n         Run: n indices with the step 3 and the remainder 2 (one channel of three)
+//! x[k + 1], k a scalar      One: a single index
+//! x[i, i + 1]               Along: the second index goes with the first one (a diagonal)
+//! ```
+//!
+//! Regions that differ by constant distances only count once, so that a stencil reads its array once. Regions without
+//! common elements count each: planes 0, 1 and 2 of an array, or different channels. A single element counts beside
+//! any other region.
 
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, Var};
@@ -14,12 +19,12 @@ use indexmap::IndexMap;
 /// One axis of a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Axis {
-    /// The index runs over this extent, with this factor and these other terms, and this remainder of the constant
-    /// by the factor.
+    /// A variable over this extent, times this factor, plus these terms. The last number is the remainder of the
+    /// constant by the factor, which tells channels apart.
     Run(NodeId, i64, Vec<(NodeId, i64)>, i64),
     /// One index: its terms and its constant.
     One(Vec<(NodeId, i64)>, i64),
-    /// The index of an earlier axis, with these other terms.
+    /// The variable of this earlier axis, times this factor, plus these terms.
     Along(usize, i64, Vec<(NodeId, i64)>),
 }
 
@@ -58,7 +63,7 @@ impl Region {
         Some(Region(axes))
     }
 
-    /// Whether the region contains the other one, of an array with these extents.
+    /// Whether the region contains the other one. The array has the extents `whole`.
     fn contains(&self, other: &Region, whole: &[NodeId]) -> bool {
         let of_axis = |((own, other), n): ((&Axis, &Axis), &NodeId)| match own {
             Axis::Run(extent, 1 | -1, ..) if extent == n => true,
@@ -67,7 +72,7 @@ impl Region {
         self.0.iter().zip(&other.0).zip(whole).all(of_axis)
     }
 
-    /// Whether no element is in both regions, or one at most.
+    /// Whether both regions count: they have no element in common, or one of them is a single element.
     fn is_apart(&self, other: &Region) -> bool {
         let is_element = |of: &Region| of.0.iter().all(|axis| matches!(axis, Axis::One(..)));
         let of_axis = |pair: (&Axis, &Axis)| match pair {

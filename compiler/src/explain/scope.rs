@@ -37,7 +37,7 @@ pub struct Unit<'a> {
     /// Index into the fused groups of the scope, or None if the launch has no loop over data or is
     /// a copy.
     pub fused: Option<usize>,
-    /// The copies of states, if the launch makes them.
+    /// If the launch copies states of an iteration that has no steps: when, and how much.
     pub copies: Option<Copies>,
 }
 
@@ -50,7 +50,7 @@ pub struct Copies {
     pub extents: Vec<NodeId>,
 }
 
-/// A launch that runs instead of others.
+/// An alternative: a launch that runs instead of others.
 pub struct Instead<'a> {
     pub launch: &'a Launch,
     /// Index into [`Units::scopes`].
@@ -62,7 +62,7 @@ pub struct Instead<'a> {
 /// All launches of a function's plan.
 pub struct Units<'a> {
     compiled: &'a Compiled,
-    /// Why launches are no chain with the one before, by name.
+    /// For launches that form no chain of stencils with the launch before: the reason, by name.
     pub refused_chains: HashMap<&'a str, &'a str>,
     pub plan: &'a Plan,
     /// The names of the states of iterations.
@@ -70,7 +70,7 @@ pub struct Units<'a> {
     /// The scopes; the first one is the function.
     pub scopes: Vec<Scope<'a>>,
     pub list: Vec<Unit<'a>>,
-    /// The launches that run instead of those of the list, each before those that it encloses.
+    /// The alternatives. One that replaces another one comes before it.
     pub alternatives: Vec<Instead<'a>>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Units<'a> {
         let at = self.scopes.len();
         self.scopes.push(scope);
         let (mut next, mut fused) = (0, 0);
-        // the alternatives whose replaced steps go on, each with the step behind these
+        // the alternatives of which the step at hand is replaced, each with the first step that it does not replace
         let mut open: Vec<(usize, usize)> = Vec::new();
         while let Some(step) = steps.get(next) {
             self.close(&mut open, next);
@@ -119,7 +119,7 @@ impl<'a> Units<'a> {
             let current = Some(fused).filter(|p| *p < self.scopes[at].fused_groups.len());
             match step {
                 Step::Alloc(_) | Step::Free(_) => continue,
-                // the launch computes what the steps behind it do, which follow from the groups
+                // the launch has no fused group of its own: groups belong to the steps that it replaces
                 Step::Instead(_) => {
                     if let Some(Step::Launch(launch)) = steps.get(next) {
                         open.push((next + step.inside(), self.alternatives.len()));
@@ -207,8 +207,8 @@ impl<'a> Units<'a> {
         Ok(())
     }
 
-    /// Visits the scope and the launches of a function that an iteration calls so often, with so many steps at
-    /// once.
+    /// Visits the scope and the launches of a function that an iteration calls: `turns` times, with up to `at_once`
+    /// steps each time.
     fn called(
         &mut self,
         at: usize,
@@ -321,8 +321,9 @@ fn launches_of(turns: Amount, check: Option<Check>, steps: u64) -> Amount {
     }
 }
 
-/// Says when the states of an iteration of at most `most` steps that a check ends are not where they are
-/// wanted: there after the number of launches that fit between two checks, and then in turn.
+/// Returns the condition, as a formula, under which the states of an iteration that a check ended do not lie where
+/// results belong, so that they are copied: buffers are written by turns, so it depends on whether the number of
+/// steps is odd. `most` is the maximum number of steps.
 fn elsewhere(check: Check, most: &Amount, at_once: u64) -> String {
     let what = if at_once == 1 { "steps" } else { "launches" };
     let each = at_once as i64;

@@ -1,9 +1,13 @@
 //! Predicts the time of a call on an H200: of memory traffic at a given bandwidth, of operations, and of launches.
 //!
-//! A launch takes the longer of two times, because the one hides most of the other. That of its bytes is known for any
-//! size. That of its operations needs the sizes: it is that of all operations at the rate at which the device issues
-//! instructions or, where few threads run, that of one thread's operations, each of which waits for the one before, but
-//! for products. The rates are those of the device; none is fitted to a program.
+//! A launch takes the longer of two times, because one hides most of the other (the roofline model). The time of its
+//! bytes is a formula for any size. The time of its operations is computed for given sizes, and is the longer one of
+//!
+//! - throughput: all operations at the rate at which the device issues instructions;
+//! - latency: the operations of one thread, each of which waits for the one before (which counts if few threads run;
+//!   not for products, whose threads have many independent results).
+//!
+//! The rates are those of the device; none is fitted to a program.
 
 use super::formula::enclosed;
 use super::model::{Amount, Launched, Predicted};
@@ -14,8 +18,8 @@ use crate::schedule::strategy::Strategy;
 /// Time between consecutive launches on a stream, in microseconds, measured on an H200.
 pub const LAUNCH_US: f64 = 2.7;
 
-/// The operations in a nanosecond: an instruction of each of 128 lanes of 132 multiprocessors in each cycle of 1.76 GHz.
-/// The stencils of `schedule/cuda/stencil_cost.rs` were measured at this rate.
+/// The operations in a nanosecond: an instruction of each of 128 lanes of 132 multiprocessors in each cycle of 1.76
+/// GHz. The stencils of `schedule/cuda/stencil_cost.rs` were measured at this rate.
 const OPERATIONS: f64 = 30_000.0;
 
 /// The operations in a nanosecond of a product of matrices of 4096 x 4096 elements of f32, measured. A multiply-add
@@ -41,8 +45,8 @@ pub(super) struct Computing {
 }
 
 impl Computing {
-    /// Returns what a launch computes in so many operations, with so many elements that read so many arrays each; None
-    /// if the launch does not run, or its operations are none of ordinary threads.
+    /// Returns what a launch computes that takes `operations` operations for `elements` elements, each of which reads
+    /// `arrays` arrays. Returns None if no kernel runs, or if tensor cores make the operations.
     pub fn of(
         c: &Compiled,
         l: &Launch,
@@ -60,7 +64,7 @@ impl Computing {
             Strategy::Map | Strategy::ElementLoops | Strategy::ThreadRows => started.min(elements),
             _ => started,
         };
-        // the reads of an element wait together
+        // the reads of an element's arrays are in flight together, so an element waits once
         let reads = if strategy == Strategy::SequentialFold && arrays > 0 { elements } else { 0 };
         let [operations, threads, reads] = [operations, threads.max(1), reads].map(|n| n as f64);
         Some(Computing { operations, strategy, threads, reads })
@@ -69,7 +73,7 @@ impl Computing {
     /// Returns the time, in nanoseconds.
     fn ns(&self) -> f64 {
         let (rate, wait) = match self.strategy {
-            // a thread has many results at once, whose operations wait for none of each other
+            // a thread computes many results, whose operations do not wait for one another
             Strategy::Product => (OF_PRODUCT, 0.0),
             Strategy::Contraction => (OPERATIONS, 0.0),
             _ => (OPERATIONS, WAIT),
@@ -77,14 +81,15 @@ impl Computing {
         (self.operations / rate).max(self.operations / self.threads * wait + self.reads * READ)
     }
 
-    /// Returns by how many microseconds the operations take longer than to move so many bytes.
+    /// Returns by how many microseconds the operations take longer than moving `bytes` bytes; 0 if they do not.
     pub fn beyond(&self, bytes: &Amount, bandwidth: Option<f64>) -> f64 {
         let moving = bytes.value.zip(bandwidth).map(|(bytes, bandwidth)| bytes as f64 / bandwidth);
         moving.map_or(0.0, |moving| (self.ns() - moving).max(0.0) / 1e3)
     }
 }
 
-/// Predicts the time of moving `bytes` bytes in `launches` launches, whose operations take `beyond` microseconds longer.
+/// Predicts the time of moving `bytes` bytes in `launches` launches, plus `beyond` microseconds by which operations
+/// take longer.
 pub(super) fn predicted(
     bytes: &Amount,
     launches: &Amount,
@@ -118,8 +123,8 @@ pub(super) fn share(least: &Amount, predicted: Option<&Predicted>, bandwidth: Op
     share.is_finite().then_some((share * 1e3).round() / 1e3)
 }
 
-/// Returns the time that a device takes for these bytes and operations, in nanoseconds: that of the
-/// larger part, of a copy's speed and of the arithmetic of an H200 where no bandwidth is given.
+/// Returns the time for these bytes and operations by the roofline model, in nanoseconds. Without a bandwidth, it is
+/// that of a copy on an H200.
 pub(super) fn roofline(bytes: f64, operations: f64, bandwidth: Option<f64>) -> f64 {
     const COPY: f64 = 4180.0;
     (bytes / bandwidth.unwrap_or(COPY)).max(operations / OPERATIONS)

@@ -15,7 +15,7 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
     let none = || Vec::new();
     let stores = variants.in_place.is_some();
     let first = match (&variants.strided, stores) {
-        // a launch that is instead of others has one variant
+        // an alternative has one variant: other calls run the launches that it replaces
         (None, _) if !l.domain.is_empty() => {
             let unit = match (l.segment, l.grain) {
                 (Some(_), columns @ 2..) => format!("{columns} columns"),

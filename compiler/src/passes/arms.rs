@@ -1,5 +1,6 @@
-//! Gives loops of elements no steps where the arm that needs them is not taken. Kernels compute both arms of a
-//! choice, and the number of steps of an arm that is not taken may be any number.
+//! Makes a loop inside of an element take 0 steps where its value is not used. Kernels compute both arms of a
+//! `select` and keep one value, so a loop in the arm that is not taken runs as well, and nothing bounds its number of
+//! steps there. The pass puts the condition of the `select` into the number of steps:
 //!
 //! ```text
 //! %c = lt %n, 64i64                                    %c = lt %n, 64i64
@@ -8,10 +9,10 @@
 //!                                                      %r = select %c, %s, -1i64
 //! ```
 //!
-//! A condition counts if every way from the results to the loop goes through the arm that it decides, and if it
-//! depends on no other index than the number of steps does. So a loop that has as many steps for all elements, or for
-//! all of a row, keeps that, and may be computed for several elements at once or be stored. A loop whose number of
-//! steps is a constant stays as it is.
+//! A condition is used if every path from the results to the loop goes through the same arm of its `select`, and if
+//! it depends on no index on which the number of steps does not depend. So if the number of steps is the same for all
+//! elements, or for all of a row, it stays so, and the loop can still be computed for several elements at once or be
+//! stored. A loop whose number of steps is a constant stays as it is.
 
 use crate::core::records::{Records, may_record};
 use crate::core::rewrite::rewrite_given;
@@ -21,10 +22,11 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The maximum number of conditions around a loop that are examined, the innermost ones.
+/// The maximum number of conditions that are noted for a node; only the innermost ones are.
 const MOST: usize = 16;
 
-/// A condition, and whether it holds where the arm is taken.
+/// A condition and the value that it has where the arm is taken: true for the first arm of a `select`, false for the
+/// second one.
 type Condition = (NodeId, bool);
 
 /// Runs the pass.
@@ -55,8 +57,8 @@ fn has_any_steps(g: &Graph, n: NodeId) -> bool {
     matches!(g.op(n), Op::Loop { count, .. } if g.as_lit(*count).is_none())
 }
 
-/// Returns whether all conditions hold. Each is computed only where those before it hold, because it may leave a
-/// record.
+/// Returns the node that is true where all conditions hold. A condition that may leave an error record is only
+/// computed where those before it hold: a `select` does that, and an `and` would not.
 fn conjunction(g: &mut Graph, all: &[Condition]) -> NodeId {
     let of = |g: &mut Graph, (n, holds): &Condition| match holds {
         true => *n,
@@ -80,7 +82,7 @@ fn conditions(f: &Function) -> HashMap<NodeId, Vec<Condition>> {
     let g = &f.graph;
     let roots: Vec<NodeId> = f.results.iter().map(|r| r.value).collect();
     let order = g.reachable(roots.iter().copied());
-    // the nodes that need a loop
+    // the nodes from which a path leads to a loop
     let mut leads = HashSet::default();
     for n in &order {
         let op = g.op(*n);
@@ -111,7 +113,7 @@ fn conditions(f: &Function) -> HashMap<NodeId, Vec<Condition>> {
                 let is_new = |c: Condition| !parts(g, c).iter().all(|part| known.contains(part));
                 let counts = |c: &Condition| is_new(*c) && ways.counts(c.0, *count);
                 let own: Vec<Condition> = here.iter().copied().filter(counts).collect();
-                // what a loop without steps contains has none
+                // if the loop takes no steps, loops inside of it do not run: its own conditions are not tested again
                 inside.retain(|c| is_new(*c) && !own.contains(c));
                 let of_loop = loops.entry(element_loops::value(op, 0));
                 let (values, all) = of_loop.or_insert_with(|| (Vec::new(), own.clone()));
@@ -132,7 +134,7 @@ fn conditions(f: &Function) -> HashMap<NodeId, Vec<Condition>> {
     out
 }
 
-/// Returns the conditions without which a number of steps is 0 already.
+/// Returns the conditions that a number of steps contains already: it is 0 unless all of them hold.
 fn limits(g: &Graph, mut count: NodeId) -> Vec<Condition> {
     let mut all = Vec::new();
     while let Op::Select(c, n, none) = *g.op(count)
@@ -144,7 +146,7 @@ fn limits(g: &Graph, mut count: NodeId) -> Vec<Condition> {
     all
 }
 
-/// Returns the conditions of which a condition is the conjunction.
+/// Returns the conditions whose conjunction is this one: a and b for `a and b`, not a for `not a`.
 fn parts(g: &Graph, condition: Condition) -> Vec<Condition> {
     let (mut all, mut stack) = (Vec::new(), vec![condition]);
     while let Some((n, holds)) = stack.pop() {
@@ -160,17 +162,18 @@ fn parts(g: &Graph, condition: Condition) -> Vec<Condition> {
     all
 }
 
-/// The ways from the results to nodes.
+/// The paths from the results to nodes.
 struct Ways<'a> {
     g: &'a Graph,
+    /// The nodes from which a path leads to a loop; others are not examined.
     leads: HashSet<NodeId>,
     records: Records,
-    /// The conditions that all ways to a node have in common.
+    /// For each node that was reached, the conditions that all paths to it so far have in common.
     all: HashMap<NodeId, Vec<Condition>>,
 }
 
 impl Ways<'_> {
-    /// Notes a way to a node on which these conditions hold.
+    /// Notes a path to a node on which these conditions hold.
     fn need(&mut self, n: NodeId, conditions: &[Condition]) {
         if !self.leads.contains(&n) {
             return;
@@ -184,14 +187,15 @@ impl Ways<'_> {
         self.all.insert(n, known);
     }
 
-    /// Returns the conditions that leave no record. One that may leave a record is computed for a loop on the only
-    /// way to it and in the same element, so that the record is left already.
+    /// Returns the conditions that leave no error record. A condition that may leave one is kept only for a loop in
+    /// the same element to which a single path leads: there the `select` leaves the same record anyway.
     fn without_records(&mut self, conditions: &[Condition]) -> Vec<Condition> {
         conditions.iter().copied().filter(|c| !self.records.may(self.g, c.0)).collect()
     }
 
-    /// Whether a condition counts for a loop of so many steps. A test of an index does not: the number of steps of
-    /// what it asks for is limited where it is made (`core/total_reads.rs`).
+    /// Whether a condition is used for a loop with this number of steps. A condition that tests an index and may
+    /// leave a record is not: where such a test is made, `core/total_reads.rs` already limits the steps of loops
+    /// behind it.
     fn counts(&mut self, condition: NodeId, steps: NodeId) -> bool {
         let g = self.g;
         let is_test = |n: &NodeId| matches!(g.op(*n), Op::Within(..) | Op::Leave(..));

@@ -1,5 +1,6 @@
-//! Computes elements of a scan's result in the launch that scans its tiles, if each of them needs the result at its
-//! own index alone: they are stored at their own places ([`Op::Place`]). The result itself is then often not stored.
+//! Fuses a map of a scan's result into the launch that scans the tiles, if element i needs the result at index i
+//! only. The elements become a place ([`Op::Place`]) at their own indices. If nothing else needs the scan's result,
+//! it is not stored.
 //!
 //! ```text
 //! %s = materialize (scan_tiles (+) from %before over %x)
@@ -10,8 +11,8 @@
 //! ```
 //!
 //! Everything else that an element needs must be computed before that launch, so it must not depend on the scan. An
-//! element must leave no error record, which would name it, and have no loops or reductions, because a scan has no
-//! strategies for these.
+//! element must leave no error records, and must have no loops or reductions, because the strategies of scans have no
+//! code for these.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::rewrite::rewrite_stored;

@@ -1,7 +1,7 @@
-//! Makes bounds total ([`crate::core::bounds`]), where a function was written as text. So a bound is the same
-//! expression wherever it stands, and `len` of an array can be replaced by the length of the array even outside
-//! bounds, where a division by zero would leave an error record. What a builder makes has such bounds from the
-//! beginning.
+//! Makes bounds total ([`crate::core::bounds`]): lengths, bounds of slices and numbers of steps are rewritten so that
+//! they never leave an error record of a division by zero. So `len` of an array can be replaced by the expression of
+//! its length wherever it stands. Builders make such bounds from the beginning; the pass is for functions that were
+//! written as text.
 
 use crate::core::bounds::Bounds;
 use crate::core::rewrite::rewrite_from;

@@ -1,7 +1,7 @@
-//! Chains of stencils in both forms. Fusion has stored matrices that a launch may compute on the way to others
-//! (`core/recompute/stages.rs`). This pass computes them again where they are read, as if they were not stored, and
-//! also keeps the results as they were ([`Function::by_stages`]): for each launch the schedule takes the cheaper
-//! form.
+//! Keeps chains of stencils in two forms. Fusion has stored their stages (`core/recompute/stages.rs`), matrices that
+//! one launch may compute in tiles on the way to its result. Not every target has such a launch. So this pass
+//! rewrites the function as if stages were not stored: readers compute their elements again. The results as they were
+//! are kept beside it ([`Function::by_stages`]), and the schedule takes the cheaper form for each launch.
 //!
 //! ```text
 //! %t = materialize (generate n, m (%i, %j) { .. elem %x, (%i - 1), %j .. })
@@ -24,7 +24,7 @@ pub fn run(mut f: Function) -> Result<Function> {
     let g = &mut f.graph;
     let mut again: HashMap<NodeId, NodeId> = HashMap::default();
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
-        // what `hoist` and `flatten` have stored stays stored: vectors, and elements with loops
+        // vectors, and elements with loops, are no stages: `hoist` and `flatten` stored them, and they stay stored
         if let Op::Materialize(x) = *g.op(n)
             && g.is_closed(n)
             && g.ty(n).rank == 2
@@ -47,8 +47,8 @@ fn has_loops(g: &Graph, array: NodeId) -> bool {
     g.reachable([lambda.body]).into_iter().any(|n| !g.is_closed(n) && (g.op(n).is_loop() || g.ty(n).rank > 0))
 }
 
-/// Returns an array whose elements compute those of stored arrays again, if it is a matrix. Elements with more
-/// indices would repeat what depends on fewer of them.
+/// Returns a matrix with elements that compute those of stages again. Arrays of another rank stay: elements with more
+/// indices would compute again, for each of them, what depends on two indices only.
 fn computed_again(g: &mut Graph, array: NodeId, again: &HashMap<NodeId, NodeId>) -> NodeId {
     let Op::Generate(extents, lambda) = g.op(array).clone() else { return array };
     if extents.len() != 2 {

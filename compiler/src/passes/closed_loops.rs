@@ -1,7 +1,7 @@
-//! Stores the values of loops (`Op::Loop`) that depend on no index but are needed by elements. Other values that
-//! depend on no index take little time in a kernel: reductions have launches of their own, and the host computes what
-//! depends on its scalars without a loop. Such a loop would run in every thread, so one thread computes it
-//! beforehand.
+//! Moves loops (`Op::Loop`) that depend on no index out of elements. Such a loop would run in every thread with the
+//! same result. So a launch of one thread computes it beforehand, and stores its value in an array of one element.
+//! Other values that depend on no index need no such launch: reductions have launches of their own, and the host
+//! computes scalars without loops.
 //!
 //! ```text
 //!                                                %t = materialize (generate 1 { loop 0 .. by 1000 from %p { .. } })
@@ -11,8 +11,9 @@
 //! }                                              }
 //! ```
 //!
-//! Those values of one loop that are needed become elements of one fused group. A loop of at most [`FEW`] operations
-//! stays, and so do the loop of an array of one element and a loop whose values cannot be stored.
+//! If several values of one loop are needed, they become items of one fused group, which runs the loop once. A loop
+//! of at most [`FEW`] operations stays where it is, and so do a loop in an array of one element and a loop whose
+//! values cannot be stored.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op, kept_records};

@@ -10,16 +10,14 @@
 //!
 //! Four shapes are flattened:
 //!
-//! 1. a reduction of elements that contain reductions: the elements are stored, as are those that go to destinations
-//!    that are data;
+//! 1. a reduction of elements that contain reductions, or such elements of a bin or a put: the elements are stored;
 //! 2. an element that contains reductions of several lengths, or several matrix products: all but
 //!    those of one length, or one product, are stored;
-//! 3. an element whose reduction contains a reduction again: the inner one is stored if it is a
-//!    matrix product, or if an array with those indices is read anyway, so that the stored array is
-//!    not larger than the program's own;
-//! 4. a reduction inside of the reductions of several arrays, such as the distances of a point to all centres, if one
-//!    array has the least distance and another one its place: the matrix of the inner reductions is stored, and
-//!    computed once.
+//! 3. an element whose reduction contains a reduction again: the inner one is stored if it is a matrix product, or if
+//!    an array with the same indices is read anyway, so that the stored array is not larger than one of the program;
+//! 4. an inner reduction that the reductions of several arrays have in common: if one array has the least distance of
+//!    each point to all centres, and another one has the number of that centre, the matrix of distances is computed
+//!    once and stored.
 //!
 //! Short loops stay, and so do loops that read no array, such as random walks: there may be more
 //! elements than memory has room for.
@@ -60,7 +58,7 @@ pub fn run(f: Function) -> Result<Function> {
     Ok(out)
 }
 
-/// Stores the reductions inside of nested reductions that several arrays compute.
+/// Stores inner reductions that the nested reductions of several arrays have in common (shape 4).
 fn store_shared(f: &mut Function) {
     let g = &mut f.graph;
     let all = g.reachable(f.results.iter().map(|r| r.value));
@@ -308,8 +306,8 @@ fn inner_stored(
     if made == n { element } else { replaced(g, element, n, made, &mut HashMap::default()) }
 }
 
-/// Replaces a reduction in an element by the element of a stored array, whose index space has those of the indices
-/// around the reduction on which it depends.
+/// Replaces a reduction in an element by an element of a stored array. The array has an axis for each index around
+/// the reduction on which the reduction depends.
 fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> NodeId {
     let needed: Vec<Axis> = around.iter().filter(|a| g.node(n).free.contains(&a.var)).copied().collect();
     let is_known = |v: &Var| needed.iter().any(|a| a.var == *v);

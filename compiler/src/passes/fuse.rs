@@ -1,6 +1,5 @@
-//! Fusion: every array expression becomes an index function of stored arrays (a pull array), so an
-//! array that is read only once is not stored (Larsen, "Simple Optimizations for an Applicative
-//! Array Language", section 6).
+//! Fusion: every array expression becomes an index function of stored arrays (a pull array), so an array that is read
+//! only once is not stored (Larsen, "Simple Optimizations for an Applicative Array Language", section 6).
 //!
 //! ```text
 //! %2 = map (%a, %b) over %x, %y { yield (sub %a, %b) }     %3 = generate (len %x) (%i) {
@@ -14,14 +13,13 @@
 //! of their own, and each pair `(array, index)` is translated once. So the result is linear in the
 //! size of the computation of one element.
 //!
-//! Reductions and folds of matrices and arrays of higher rank run over the elements in row-major
-//! order, by one index. The indices of the axes are computed from it by divisions, which the
-//! schedule can avoid.
+//! Reductions and folds of matrices and of arrays of higher rank run over the elements in row-major order, by one
+//! index. The indices of the axes are computed from that index by divisions, which the schedule avoids where arrays
+//! have no gaps.
 //!
-//! A read that the author indexes (`at`) is total. On a stored array it stays `at`. On a computed
-//! array it becomes a test (`within`, which leaves the error record) around the element, whose own
-//! reads must be total as well. If the index is an index of the index space plus a constant, and is
-//! provably inside, the read becomes a plain `elem`.
+//! A read that the author indexes (`at`) is total. On a stored array it stays `at`. On a computed array it becomes a
+//! test (`within`, which leaves the error record) around the element, whose own reads must be total as well. If the
+//! index is an index of the index space plus a constant, and is provably inside, the read becomes a plain `elem`.
 
 use crate::budget;
 use crate::core::equations::Equations;
@@ -43,7 +41,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Runs the pass.
 pub fn run(mut f: Function) -> Result<Function> {
     if f.needs(|n| matches!(f.graph.op(n), Op::At(..))) {
-        // what is proven here needs no test in every element that is composed of it
+        // a read that is proven to be in bounds here needs no test in any of the elements into which it is composed
         let rules = Equations::of(&f);
         prove_guarded(&mut f, &rules);
     }
@@ -63,7 +61,7 @@ pub fn run(mut f: Function) -> Result<Function> {
             fuse.as_written.insert(made);
         }
         match stored.get(&old) {
-            // the array leaves its records in any case
+            // the array is stored in any case, so its launch leaves its error records
             Some(true) => {
                 let made = fuse.generate(g, made);
                 kept_records::once(g, made)
@@ -126,12 +124,13 @@ impl Function {
 struct Fuse {
     /// The elements that were made. The key is an array, indices, and whether these are proven to be inside.
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
-    /// The arrays whose bodies are not composed yet.
+    /// The arrays in whose bodies reads of computed arrays are not composed yet (`core/postponed.rs`).
     as_written: HashSet<NodeId>,
-    /// The opened bodies of these.
+    /// The opened bodies of the arrays in `as_written`.
     opened: HashMap<NodeId, Opened>,
-    /// What the host can compute: the nodes that need no length which only the device knows.
+    /// What the host can compute.
     hosts: HostScalars,
+    /// Nodes that need no array whose length only the device knows.
     of_known_length: HashSet<NodeId>,
 }
 
@@ -150,9 +149,9 @@ impl Fuse {
         self.scalar(g, op)
     }
 
-    /// Returns the body of the array `x` with these arguments, with composed elements if that was postponed. Its
-    /// reads are proven for the index space only: if another index may be `asked` for, those that depend on it become
-    /// total.
+    /// Returns the body of the array `x` for these arguments. If its reads of computed arrays are not composed yet,
+    /// they are composed now. Plain reads (`elem`) in the body are proven to be in bounds for indices of the array
+    /// only. If `asked`, the index may lie outside, so reads that depend on it become total (`at`).
     fn body(
         &mut self,
         g: &mut Graph,
@@ -163,7 +162,7 @@ impl Fuse {
     ) -> NodeId {
         let is_postponed = self.as_written.contains(&x);
         if let Some(asked) = asked.filter(|_| !is_postponed || postponed::has_arrays(g, lambda)) {
-            // which reads depend on the arguments shows when loops over views are composed
+            // compose first: only then it is known which reads depend on the arguments
             let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
             let composed =
                 is_postponed.then(|| g.lambda(&types, |g, vars| self.body(g, x, lambda, vars, None)));
@@ -177,6 +176,7 @@ impl Fuse {
         postponed::composed(g, &opened, args, asked, &mut |g, op, unproven| self.compose(g, op, unproven))
     }
 
+    /// Translates an operation of a postponed body. If `unproven`, the indices of a read may be out of bounds.
     fn compose(&mut self, g: &mut Graph, op: Op, unproven: bool) -> NodeId {
         match op {
             Op::Elem(x, index) if unproven => self.element(g, x, &index, false),
@@ -304,8 +304,8 @@ impl Fuse {
         simplify(g, Op::Select(inside.expect("an index an axis"), value, zero))
     }
 
-    /// Does what [`Fuse::element`] does. If the indices depend on nothing, a loop of the element whose length is data
-    /// would become a loop of the whole function, for which there is no launch: then the array is stored.
+    /// Returns the same as [`Fuse::element`], but stores the array first if the indices are the same for the whole
+    /// call and the element has a loop whose length only the device knows: such a loop cannot be a launch.
     fn single(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
         let value = self.element(g, x, index, proven);
         if g.is_stored(x) || !index.iter().all(|i| g.is_closed(*i)) || !self.needs_length_of_data(g, value) {
@@ -333,8 +333,7 @@ impl Fuse {
         needs
     }
 
-    /// Returns the element of `x` at these indices. If `proven`, they are inside, so reads need no
-    /// test.
+    /// Returns the element of `x` at these indices. If `proven`, they are inside, so reads need no test.
     fn element(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
         let key = (x, index.to_vec(), proven);
         if let Some(&e) = self.elements.get(&key) {

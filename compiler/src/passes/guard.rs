@@ -1,7 +1,8 @@
-//! Guards the error records of reductions that turned out not to depend on an element. A reduction
-//! in a closure that reads only values that are the same for all elements gets a launch of its own,
-//! which runs once for the call. In the author's program it ran for each element, and only for
-//! those that needed it, so its records must be left only if an element needs it (semantics 6).
+//! Guards the error records of reductions that turned out not to depend on an element. Suppose that a closure has a
+//! reduction of values that are the same for all elements. It gets a launch of its own, which runs once for the call.
+//! In the author's program it ran for each element that needed it, and for no element if the index space was empty
+//! or if a `select` took the other arm. So the launch may leave error records only if some element needs the
+//! reduction (semantics 6).
 //!
 //! ```text
 //! generate %n (%i) { reduce .. over (generate %m (%k) { div 7i32, (elem %v, %k) }) }
@@ -9,9 +10,9 @@
 //!           select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
 //! ```
 //!
-//! The condition consists of the context of the reduction: the index spaces are not empty, and the
-//! conditions of `select`s hold. If a condition depends on an element, too, the reduction stays in
-//! the element: its length is rewritten so that it depends on a variable, but keeps its value.
+//! The condition says that the index spaces around the reduction are not empty and that the conditions of the
+//! `select`s around it hold. If one of these depends on an element, the launch cannot compute it. Then the reduction
+//! stays in the element: its length n becomes `min(n, max(n, variable))`, which is n but depends on the element.
 //!
 //! A reduction that stands outside of closures in the author's program, or depends on no element
 //! there, leaves its records in any case ([`crate::core::Node::once`]).
@@ -102,10 +103,12 @@ struct Guard {
     records: Records,
     /// Whether a node is a target or needs one, for nodes that were examined.
     holds: HashMap<NodeId, bool>,
+    /// The nodes that were made, by the node that they replace and its context.
     made: HashMap<(NodeId, Context), NodeId>,
 }
 
 impl Guard {
+    /// Whether a node is a target or needs one.
     fn holds(&mut self, g: &Graph, n: NodeId) -> bool {
         if let Some(known) = self.holds.get(&n) {
             return *known;
@@ -117,7 +120,7 @@ impl Guard {
         found
     }
 
-    /// Returns the node that replaces a node in a context.
+    /// Returns the node with all targets in it guarded, for a use in this context.
     fn node(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
         if !self.holds(g, n) {
             return Ok(n);
@@ -139,7 +142,7 @@ impl Guard {
         Ok(made)
     }
 
-    /// Returns the operation on the rebuilt operands.
+    /// Returns the operation with its operands and its function guarded.
     fn rebuilt(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
         let op = g.op(n).clone();
         if let Op::Select(c, a, b) = op {
@@ -164,6 +167,7 @@ impl Guard {
         Ok(g.add(op.with(&operands, lambda)))
     }
 
+    /// Rebuilds a function that is called for the elements of an index space with these extents.
     fn lambda(&mut self, g: &mut Graph, l: &Lambda, extents: &[NodeId], around: &Context) -> Result<Lambda> {
         let vars: Vec<_> = l.params.iter().map(|p| (g.fresh_var(p.1), p.1)).collect();
         let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
@@ -174,8 +178,9 @@ impl Guard {
         Ok(g.close(&vars, body))
     }
 
-    /// Rebuilds the function of a loop. Only the element knows whether it is called at all, so a target inside of it
-    /// stays inside.
+    /// Rebuilds the function of a loop. Whether the loop takes a step is known in the element only, so a target in
+    /// the function must stay there: the condition `0 <= step number`, which always holds, makes the context depend
+    /// on the element.
     fn of_loop(&mut self, g: &mut Graph, l: &Lambda, around: &Context) -> Result<Lambda> {
         let vars: Vec<_> = l.params.iter().map(|p| (g.fresh_var(p.1), p.1)).collect();
         let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();

@@ -67,8 +67,8 @@ struct Hoist {
     nested: HashMap<NodeId, bool>,
     /// Whether a node, or any array or scalar that it is computed from, contains a nested operation.
     leads: HashMap<NodeId, bool>,
-    /// Whether the element leaves error records beside the sums of matrix products. The code of a product's tiles
-    /// leaves none, so the product is stored.
+    /// Whether the element has sums of matrix products, and may leave error records outside of them. The tiles of a
+    /// product cannot leave records, so the product is then stored.
     splits_products: bool,
     /// The number of indices of the element itself.
     own: usize,
@@ -173,7 +173,8 @@ impl Hoist {
             true => everything(g, n, around)?,
             false => dependence(g, n, around)?,
         };
-        // a value that lacks only the indices of loops inside of the element is computed before these loops
+        // a value that depends on all indices of the element, but not on those of loops inside, needs no array: the
+        // element computes it before these loops
         let is_needed = |a: &Around| needed.iter().any(|n| n.0.index == a.index);
         if around[..self.own].iter().all(is_needed) && !self.has_reduction(g, n) {
             return None;

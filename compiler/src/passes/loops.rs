@@ -1,6 +1,6 @@
-//! Leaves out the states of an element's loop that are not needed: neither by a result of the loop, nor by its
-//! condition, nor by another state that is needed. If the condition bounds the number of steps, the loop's limit is
-//! left out, too.
+//! Removes the states of an element's loop that are not needed: neither by a value of the loop that is used, nor by
+//! its condition, nor by another state that is needed. If the condition itself bounds the number of steps, the pass
+//! also removes the limit of steps and the test whether the limit was reached.
 //!
 //! ```text
 //! %r = loop 1 (%i: i64, %x: f32, %y: f32) by %n from 1f32, 0f32 {
@@ -21,8 +21,7 @@ pub fn run(mut f: Function) -> Result<Function> {
         return Ok(f);
     }
     f = rewrite(&f, false, &mut unlimited);
-    // if a loop around another loop loses a state, that may have been the only one that needed a state of the inner
-    // loop
+    // repeated: a state that an outer loop loses may have been the only use of a state of an inner loop
     loop {
         let kept = kept(&f);
         if kept.is_empty() {
@@ -35,7 +34,7 @@ pub fn run(mut f: Function) -> Result<Function> {
     }
 }
 
-/// Removes the limit of a loop that ends by its condition before, and the test whether the limit was kept.
+/// Removes the limit of a loop that its condition ends before the limit, and the test whether the limit was reached.
 fn unlimited(g: &mut Graph, op: Op) -> NodeId {
     let most = |g: &Graph, op: &Op, count: NodeId| {
         let Op::Loop { step, init, .. } = op else { return None };

@@ -1,5 +1,6 @@
-//! Stores elements where they go, instead of reading them where they come from. An order that a scan made
-//! ([`Op::Place`]) then need not be stored or read for that.
+//! Turns gathers by an order into scatters. A scan has made the order ([`Op::Place`]): it knows where each element
+//! goes. So the elements are stored at these places by the scan's last launch, and the order need not be stored or
+//! read.
 //!
 //! ```text
 //! %order = materialize (place (generate %n (%j) { %j }) at %places)
@@ -8,11 +9,11 @@
 //! %y = materialize (place (generate %n (%j) { select(%places[%j] < %count, %x[%j], 0) }) at %places)
 //! ```
 //!
-//! Elements must read nothing else at their own index, because neighbours would then read places far apart, and must
-//! leave no error record, because that would name their index.
+//! This is done only if an element reads nothing else at its own index i, because in the scatter neighbours would
+//! read places far apart; and if it leaves no error record, because a record has the element's index i.
 //!
-//! After that, some elements still read stored arrays in such an order. These arrays are stored in that order, so
-//! that they are read where they are needed, and often nothing reads the order any more:
+//! Other elements that read an array in such an order remain, reductions for example. For these the array itself is
+//! stored in that order, so that they read it at their own index, and often nothing reads the order any more:
 //!
 //! ```text
 //! %sum = reduce (+) from 0 over generate %n (%i) { select(%i < %count, %x[%order[%i]], 0) }

@@ -12,18 +12,18 @@
 //! %r = select present, (%a = %init, %b = %v in ..), %init
 //! ```
 //!
-//! By 5.1, column c of a tile is elements c, 128 + c, ..; by 5.17 it is elements 16 c .. 16 c + 15. So if place p of
-//! a tile has the element at 16 (p mod 128) + p / 128, both trees of a tile are the same. Up to 128 tiles, a *group*,
-//! are joined as neighbours by both, and so are up to 128 groups. In the last tile elements may be absent at any
-//! place, so elements are tuples with a flag, and `join` takes the other operand where one is absent. A group of
-//! fewer tiles has no further places.
+//! By 5.1, column c of a tile joins elements c, 128 + c, ..; by 5.17 it joins elements 16 c .. 16 c + 15. So the
+//! elements of a tile are permuted: place p gets the element at 16 (p mod 128) + p / 128, and then both trees of a
+//! tile are the same. Beyond a tile, both trees join neighbours: up to 128 tiles, which are a *group*, and up to 128
+//! groups. In the last tile, elements may be absent at any place. So elements are tuples with a flag, and where one
+//! operand of `join` is absent, the result is the other one. Absent tiles of a group have no places.
 //!
 //! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements that may
 //! leave error records are stored first, so that a record has the number of its element.
 //!
-//! If the operator or the initial value may leave a record and the call computes the reduction once, the last
-//! `reduce` begins with the initial value instead, a tuple with the flag `true`: then its launch leaves these
-//! records, too, whoever needs the value.
+//! Suppose that the operator or the initial value may leave a record, and that the reduction is computed once for the
+//! call. Then the last `reduce` begins with the initial value, as a tuple with the flag `true`, so that its launch
+//! leaves these records, too, even if no element needs the value.
 
 use crate::core::records::may_record;
 use crate::core::rewrite::rewrite_from;

@@ -1,5 +1,5 @@
-//! Writes scans (semantics 5.18) as parts that have strategies of their own: the totals of tiles, what stands before
-//! each tile, and then the tiles' scans ([`ScanPart`]).
+//! Writes scans (semantics 5.18) as three parts that have strategies of their own ([`ScanPart`]): the totals of
+//! tiles, a scan of these totals, which gives the prefix of each tile, and the scan of each tile with its prefix.
 //!
 //! If the operator or an element may leave an error record, a scan becomes arrays of partial results, each of which
 //! is a `generate`, so that the strategies for elements leave the records (`core/scan_totals.rs`).

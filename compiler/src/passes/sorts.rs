@@ -7,13 +7,20 @@
 //! %keys = materialize (map %x to integers of the same order)
 //! %order = iterate @merge 1 by (the steps after which one run is left) from %keys, (0, 1, .. n - 1)
 //!
-//! step @merge(%keys, %order) -> (next, order): the runs have 2^turn elements; element i of a pair of runs is
-//! found by a search for how many of the elements before it in the merged run are those of the first run,
-//! between the bounds that the same search has found for every 64th element
+//! step @merge(%keys, %order) -> (next keys, next order): merges each pair of runs of 2^turn elements
+//! ```
+//!
+//! A step is a merge path: element i of a merged pair is found by itself, by a binary search for the number of
+//! elements of the first run among the i elements that come before it in the merged run. The rest of these i elements
+//! is of the second run, so this number says which two elements compete for place i. The same search for every 64th i
+//! comes first and bounds the searches in between.
+//!
+//! ```text
+//! runs 1 4 6 and 2 3 9, i = 3: before it come 1 2 3, one of the first run and two of the second, so 4 and 9 compete
 //! ```
 //!
 //! An element of a step reads only elements of the step before, so that its launch needs neither shared counters nor
-//! an order of its blocks. Keys move with the indices, so that a search reads neighbouring keys.
+//! an order of its blocks. The keys are moved together with the indices, so that a search reads neighbouring keys.
 //!
 //! This is not in the list of passes: steps of iterations are compiled before the functions that have them, so their
 //! functions are made before the first pass.
@@ -27,7 +34,7 @@ use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::sync::Arc;
 
-/// The number of results of a step whose searches share bounds.
+/// The number of neighbouring results of a step that share the bounds of their searches.
 const BLOCK: i64 = 64;
 
 /// Writes the orders of a function, but not those of the steps of its iterations.
@@ -96,10 +103,11 @@ struct Order {
 }
 
 impl Order {
-    /// Orders a vector's elements by an iteration over digits if there are enough elements, or else by one that
-    /// merges. The program has both. The one that a call does not need has one element and no steps.
+    /// Orders a vector's elements by a radix sort if there are enough elements, and else by merges. The program has
+    /// both iterations; which one works is known at the call, and the other one gets a vector of one element and no
+    /// steps.
     ///
-    /// While there are digits, indices move as u32, because twice as many then fit into a tile's shared memory.
+    /// The radix sort moves indices as u32, because twice as many then fit into a tile's shared memory.
     fn of(g: &mut Graph, x: NodeId, steps: &mut Steps) -> Order {
         let ty = g.ty(x).elem;
         let n = g.add(Op::Len(x, 0));
@@ -142,9 +150,8 @@ impl Order {
         Order { x, keys: chosen(0, key_type(ty)), indices: chosen(1, Ty::I64) }
     }
 
-    /// Returns what an operation becomes that reads the ordered elements by their indices, or elements whose
-    /// negations are the ordered ones. The keys, which have moved with the indices, are turned back into elements, so
-    /// that nothing is gathered.
+    /// Returns the simpler form of an operation that gathers elements by the order: `x[order[i]]`, where x is the
+    /// ordered vector or its negation. The sorted keys are turned back into elements, so nothing is gathered.
     fn sorted(&self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let Op::Map(lambda, srcs) = op else { return None };
         let Op::Elem(x, at) = g.op(lambda.body) else { return None };
@@ -162,7 +169,8 @@ impl Order {
         Some(g.add(Op::Map(lambda, vec![self.keys])))
     }
 
-    /// Returns the operation that makes the ordered elements from those of another vector, and the other way round.
+    /// If the ordered vector is the negation of `other`, returns the operation. It is its own inverse, so it also
+    /// turns ordered elements into elements of `other`.
     fn negation_of(&self, g: &Graph, other: NodeId) -> Option<UnaryOp> {
         let Op::Map(lambda, srcs) = g.op(self.x) else { return None };
         let Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), own) = *g.op(lambda.body) else { return None };
@@ -178,8 +186,9 @@ fn merges(g: &mut Graph, n: NodeId) -> NodeId {
     binary_digits(g, last)
 }
 
-/// Returns the integer that stands for a value. For floats it is that of their bits, with the order of the negative
-/// ones reversed.
+/// Returns the key of a value: an integer, so that keys are ordered as values are. For a float it is made of its bits
+/// as a signed integer; for negative floats all bits but the sign are inverted, because among these a greater
+/// magnitude is less. A NaN has the greatest key.
 fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
     let to = key_type(ty);
     if !ty.is_float() {
@@ -199,8 +208,8 @@ fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
     g.add(Op::Select(is_number, ordered, greatest))
 }
 
-/// Returns the value for which an integer stands, as [`key`] makes it. An integer of a NaN gives one of the NaNs,
-/// which no result can tell from another one (semantics 2.4).
+/// Returns the value of a key, the inverse of [`key`]. The key of NaNs gives one of them, which no result can tell
+/// from another one (semantics 2.4).
 fn value(g: &mut Graph, key: NodeId, ty: Ty) -> NodeId {
     let of = key_type(ty);
     if !ty.is_float() {
@@ -226,7 +235,7 @@ fn merge(f: &Function, key: Ty) -> Function {
     step.is_step = true;
     let g = &mut step.graph;
     let [keys, order] = [0, 1].map(NodeId);
-    // these are made before the elements, so that keys and indices have equal nodes, and share a search
+    // made once, before the elements of both results: equal nodes make them share one search
     let runs = Runs::of(g, keys);
     let bounds = runs.bounds(g);
     let mut moved = |array: NodeId| {
@@ -249,9 +258,9 @@ struct Runs {
     /// The number of elements of a run, and of a pair of runs.
     length: NodeId,
     both: NodeId,
-    /// The bits in which the number of an element and that of its pair may differ.
+    /// `both` - 1: an index and this mask give the place in the pair of runs.
     mask: NodeId,
-    /// The last element of the vector.
+    /// The index of the vector's last element.
     last: NodeId,
     /// An upper bound of the steps of a search.
     steps: NodeId,
@@ -271,8 +280,9 @@ impl Runs {
         Runs { keys, n, length, both, mask, last, steps }
     }
 
-    /// Returns, for each block of results and for the end of the last one, the first element of a first run that does
-    /// not come before the block. These numbers ascend, and so bound the searches of a block's elements.
+    /// Returns the array of the results of [`Pair::search`] for the first element of each block, and for the end of
+    /// the last block. They ascend within a pair of runs, so those of a block and of the next one bound the searches
+    /// of the block's elements.
     fn bounds(&self, g: &mut Graph) -> NodeId {
         let count = with_number(g, BinaryOp::Add, self.n, 2 * BLOCK - 1);
         let count = with_number(g, BinaryOp::Div, count, BLOCK);
@@ -287,12 +297,10 @@ impl Runs {
     }
 }
 
-/// The pair of runs to which an element belongs.
+/// The pair of runs to which result `i` belongs. The first run is `first .. second`, the second one `second .. end`.
 struct Pair<'r> {
     runs: &'r Runs,
-    /// The element.
     i: NodeId,
-    /// The first element of each run, and the end of the second one.
     first: NodeId,
     second: NodeId,
     end: NodeId,
@@ -310,9 +318,11 @@ impl Pair<'_> {
         Pair { runs, i, first, second, end }
     }
 
-    /// Returns the element of the runs that comes to the element's place when they are merged.
+    /// Returns the index of the element that becomes result `i` when the runs are merged.
     ///
-    /// If the elements of the first run up to `a` come before it, so do those of the second one up to `both - a`.
+    /// If [`Pair::search`] gives `a`, the elements `first .. a` come before result `i`. With them come as many
+    /// elements of the second run as are missing to i - first, so the next one of that run is `b` = `i + second - a`.
+    /// Result `i` is the lesser one of `a` and `b`, or the one that exists.
     fn source(&self, g: &mut Graph, bounds: NodeId) -> NodeId {
         use BinaryOp::{Add, And, Ge, Lt, Max, Min, Or, Sub};
         let (least, most) = self.range(g);
@@ -331,8 +341,8 @@ impl Pair<'_> {
         binary(g, Min, from, self.runs.last)
     }
 
-    /// Returns the minimum and the maximum of the element of the first run, or its end, that may be the first one
-    /// which does not come before the element's place.
+    /// Returns the least and the greatest possible result of [`Pair::search`]: all earlier results may be of the
+    /// second run, as far as that has elements, or all may be of the first run.
     fn range(&self, g: &mut Graph) -> (NodeId, NodeId) {
         use BinaryOp::{Max, Min, Sub};
         let length = binary(g, Sub, self.end, self.second);
@@ -340,11 +350,13 @@ impl Pair<'_> {
         (binary(g, Max, self.first, least), binary(g, Min, self.i, self.second))
     }
 
-    /// Returns the first element of the first run that does not come before the element's place. An element does come
-    /// before it if it is not greater than the element of the second run that would otherwise take its place.
+    /// Returns the first index of the first run whose element does not come before result `i`, by a binary search in
+    /// `least .. most`. An element `a` comes before result `i` if it is not greater than the element `i + second - 1
+    /// - a` of the second run, which would otherwise be among the earlier results.
     ///
-    /// The loop adds nothing that depends on the element to anything that depends on the step, because another
-    /// array's element would have such operands in another order.
+    /// The loop adds no value that depends on the element to one that depends on the loop's step. The operands of a
+    /// sum are ordered by the numbers of their nodes, so keys and indices might get sums in different orders, and
+    /// would then not share the search.
     fn search(&self, g: &mut Graph, (least, most): (NodeId, NodeId)) -> NodeId {
         use BinaryOp::{Add, Lt, Shr, Sub};
         let both = binary(g, Add, self.i, self.second);
@@ -364,8 +376,9 @@ impl Pair<'_> {
         g.add(Op::Loop { step, which: 0, count: self.runs.steps, init: vec![least, most] })
     }
 
-    /// Whether the element `a` of the first run comes before the element `b` of the second one. Either may be past
-    /// the end of the vector, where the answer is not needed.
+    /// Whether element `a` of the first run comes before element `b` of the second one: equal elements keep their
+    /// order. Both indices are clamped to the vector, because the answer is not needed where one of them is past its
+    /// end.
     fn is_before(&self, g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
         let [a, b] = [a, b].map(|i| {
             let inside = binary(g, BinaryOp::Min, i, self.runs.last);

@@ -8,10 +8,9 @@
 //! %400 = map .. over %399, %x400   %400 = map .. over %399, %x400     with %399 = materialize %398
 //! ```
 //!
-//! The cone of an array is everything that it is computed from, up to stored arrays. If the cone of
-//! an array is too large, its operand with the largest cone is stored. Arrays that may leave an
-//! error record are not stored, because elements that nobody reads would leave one, too. The
-//! function of a single map is not cut.
+//! The *cone* of an array is everything that it is computed from, up to stored arrays. If the cone of an array is too
+//! large, its operand with the largest cone is stored. Arrays that may leave an error record are not stored, because
+//! then elements that nothing reads would leave one, too. The function of a single map is not cut.
 
 use crate::budget;
 use crate::core::graph::marks::Visited;

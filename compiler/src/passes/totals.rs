@@ -1,6 +1,6 @@
-//! If a vector of integers is summed and also scanned, sums the totals of the scan's tiles, and the elements after
-//! the last complete tile. Integers wrap, so any order of their sum gives the same. The whole vector is then read one
-//! time less.
+//! Reuses the totals of a scan. If a vector of integers is both scanned and summed, the sum is made of the totals of
+//! the scan's complete tiles and of the elements after the last complete tile. Integers wrap, so any order of the sum
+//! gives the same, and the vector is read one time less.
 //!
 //! ```text
 //! %n = len %x
@@ -65,7 +65,7 @@ fn by_totals(g: &mut Graph, join: Lambda, init: NodeId, src: NodeId) -> NodeId {
     let last = with_number(g, BinaryOp::Sub, tiles, 1);
     let skipped = with_number(g, BinaryOp::Mul, complete, SCAN_TILE - 1);
     let lambda = g.lambda(&[Ty::I64], |g, i| {
-        // if there is an element, there is a tile, so both reads are in bounds whichever of them is wanted
+        // both arms of the `select` are read; both reads are in bounds, because a vector with an element has a tile
         let tile = binary(g, BinaryOp::Min, i[0], last);
         let total = g.add(Op::Elem(totals, vec![tile]));
         let at = binary(g, BinaryOp::Add, i[0], skipped);

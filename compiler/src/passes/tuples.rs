@@ -1,13 +1,13 @@
-//! Leaves out the components of tuples that are not needed, and separates those that do not depend on one another.
+//! Removes components of reductions and folds of tuples that are not needed, and separates components that do not
+//! depend on one another into reductions of their own.
 //!
 //! ```text
 //! %m = reduce 0 (%a, %i, %b, %j) from (inf, -1) over %t { %v = min %a, %b  .. yield (%v, %k) }
 //!   ->  %m = reduce (%a, %b) from inf over %x { %v = min %a, %b  yield %v }      if nobody needs component 1
 //! ```
 //!
-//! If components remain together, they depend on one another, or several results need them: one loop computes all.
-//! Components that become reductions of their own may have an identity, which tuples have not, and still share a
-//! launch.
+//! Components that depend on one another stay together, and one loop computes them. Components that become reductions
+//! of their own may have an identity, which tuples have not, and can still share a launch.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, tuples};

@@ -28,7 +28,7 @@ use crate::error::Result;
 use crate::scalar::{Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// A limit on the straight-line code of one operation.
+/// A limit on the straight-line code that one reduction or fold becomes.
 struct Room {
     /// The maximum number of elements, at most one row of columns of a tile.
     elements: i64,

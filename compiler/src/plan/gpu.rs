@@ -1,8 +1,9 @@
 //! The variants of a kernel for GPUs: what the runtime needs, besides the plan, to launch them.
 //! Text form: `docs/ir.md`.
 //!
-//! The runtime launches the first variant of a kernel whose conditions hold. The last variant has no conditions,
-//! except in kernels that run instead of others (`Step::Instead`).
+//! The runtime launches the first variant of a kernel whose guards and profit hold (`policy.rs`). The last variant of
+//! a kernel has neither, so that some variant serves every call, except in kernels that run instead of others
+//! (`Step::Instead`): a call that none of their variants serves runs these others.
 
 mod squares;
 #[cfg(test)]
@@ -40,92 +41,92 @@ pub struct GpuVariant {
     pub shared: u32,
     /// How the number of blocks follows from the index space.
     pub grid: Grid,
-    /// Conditions under which the variant is the fastest.
+    /// Conditions under which the variant is the fastest of those that are right.
     pub profit: Profit,
-    /// Conditions under which the variant's code is right, besides those on single arrays.
+    /// Conditions under which the variant's code is right. The conditions on single arrays are in `flat` and
+    /// `aligned`.
     pub guards: Guards,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
     pub flat: Vec<u32>,
-    /// Condition: the address of element 0 of these arrays is a multiple of 16 bytes, and so is the
-    /// address of the first element of every row, for those that are not `flat`.
+    /// Condition: the address of element 0 of these arrays is a multiple of 16 bytes. For arrays that are not `flat`,
+    /// so is the address of the first element of every row.
     pub aligned: Vec<u32>,
-    /// Number of steps of an iteration that one launch computes, if it computes several. There is then a condition:
-    /// the launch must be the whole body of an iteration. In the last launch of the iteration fewer steps may be
-    /// left; the number of steps to compute is the kernel's last parameter. If a kernel has several such variants,
-    /// [`GpuKernel::steps_at_once`] chooses the one with the fewest steps that complete the whole iteration in one
-    /// launch, or, if none does, the one with the most steps.
+    /// The number of steps of an iteration that one launch makes, if it makes several (temporal blocking). The launch
+    /// must then be the whole body of the iteration. The last launch of the iteration may make fewer steps: the
+    /// number to make is the kernel's last parameter. If a kernel has several such variants,
+    /// [`GpuKernel::steps_at_once`] chooses among them.
     pub steps_per_launch: Option<NonZeroU32>,
-    /// Arrays among those both flat and aligned whose rows are read by vector accesses, so that every row must be
-    /// aligned as well.
+    /// Those of the arrays in both `flat` and `aligned` whose rows are read by vector accesses. For them the first
+    /// element of every row must be aligned as well.
     pub row_aligned: Vec<u32>,
 }
 
-/// How blocks are laid over an index space of n elements. A span is a power of two between
-/// `min_span` and `max_span`, which the launch policy chooses.
+/// How blocks are laid over an index space. The span is the number of units of work, such as tiles, that a team of
+/// threads takes one after another: a power of two from `min_span` to `max_span`, which the launch policy chooses.
+/// Nothing is launched for an index space without elements, except where at least one block is named. Some grids come
+/// in pairs: the variant with the first grid is followed in the list by the variant with the second one, which is
+/// launched after it and continues with the values that it leaves in scratch or in the result.
+///
+/// ```text
+/// Panels -> Sums      Packs -> Packed      Parts -> Joins      Fills -> Shares
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the fields are described with their variant")]
 pub enum Grid {
-    /// A block computes this many elements; there are no blocks for no elements.
+    /// A block computes this many elements.
     Elements(u32),
-    /// A block computes `rows` by `columns` elements, of the last two of at least two axes; there
-    /// are no blocks for no elements. Blocks are counted along the columns first, then along the
-    /// rows, then along the axes before.
+    /// A block computes `rows` by `columns` elements of the last two of at least two axes. Blocks are numbered along
+    /// the columns first, then along the rows, then along the outer axes.
     Plane { rows: u32, columns: u32 },
-    /// A block computes `planes` by `rows` by `columns` elements, of the last three of at least three axes;
-    /// there are no blocks for no elements. Blocks are counted as those of a plane, and along the planes last.
+    /// A block computes `planes` by `rows` by `columns` elements of the last three of at least three axes. Blocks are
+    /// numbered as for `Plane`, and along the planes last.
     Volume { planes: u32, rows: u32, columns: u32 },
-    /// A block computes some planes of `rows` by `columns` elements, of the last three of at least three axes. The
-    /// launch policy chooses the number of blocks along the planes: they share the planes evenly, each has at most
-    /// `max_planes`, and at least `min_planes` if there are that many; a multiprocessor has `resident` blocks at
-    /// once. Blocks are counted as those of a volume, and know their share from their number.
+    /// A block walks through some planes of `rows` by `columns` elements, of the last three of at least three axes.
+    /// The launch policy chooses the number of planes of a block, from `min_planes` to `max_planes` (fewer if there
+    /// are fewer). Blocks along the planes share them evenly; `resident` blocks fit on a multiprocessor at once.
+    /// Blocks are numbered as for `Volume`.
     Stream { rows: u32, columns: u32, min_planes: u32, max_planes: u32, resident: u32 },
     /// A team of 128 threads computes `span` tiles of 2048 elements; there is at least one block.
     Tiles { min_span: u32, max_span: u32 },
-    /// A block computes this many elements, each of which is a segment; there are no blocks for no
-    /// elements.
+    /// A block computes this many elements, each of which is a segment.
     Segments(u32),
-    /// The `blocks` of a cluster compute `segments` elements together, each of which is a segment;
-    /// there are no blocks for no elements.
+    /// The `blocks` of a thread block cluster together compute `segments` elements, each of which is a segment.
     Clusters { blocks: u32, segments: u32 },
     /// A block of eight warps computes 8 · `span` tiles of one segment; there is at least one block
     /// per segment. Texts call it `chunks`.
     SegmentTiles { min_span: u32, max_span: u32 },
-    /// A block computes a part of one tile for each segment of a strip of `columns` neighbouring
-    /// segments. A tile has 128 columns, of which each of the block's eight warps takes `span`, at
-    /// most 16; so 16 / `span` blocks compute one tile. If segments have more than 128 tiles, the
-    /// span is the greatest.
+    /// A block computes a part of one tile for each segment of a strip of `columns` neighbouring segments. A tile has
+    /// 128 tree columns, of which each of the block's eight warps takes `span`, at most 16; so 16 / `span` blocks
+    /// compute one tile. If segments have more than 128 tiles, `span` is `max_span`.
     Strips { columns: u32, min_span: u32, max_span: u32 },
-    /// A block computes one panel (semantics 5.7) for a block tile of `rows` by `columns` results
-    /// of a product, into scratch: [panel][block tile][row][column]. A vector counts as one column.
-    /// The next variant in the list, whose grid is `Sums`, is launched after this one.
+    /// The first kernel of a split-K product. A block computes one panel (a range of inner indices, semantics 5.7) of
+    /// a block tile of `rows` by `columns` results, into scratch: [panel][block tile][row][column]. A vector counts
+    /// as one column.
     Panels { rows: u32, columns: u32 },
-    /// Threads add the panels' results of a product, which lie in block tiles of `rows` by `columns` results: `span`
-    /// threads per result, a power of two up to 16. Launched only after a variant whose grid is `Panels`.
+    /// The second kernel of a split-K product. `span` threads add the panels of one result, a power of two up to 16.
     Sums { rows: u32, columns: u32 },
-    /// Threads copy both operands of a product into scratch, a piece of this many elements each: first the rows'
-    /// side, then the columns'. Both extents and the number of inner indices are rounded up to 8 pieces. The next
-    /// variant in the list, whose grid is `Packed`, is launched after this one.
+    /// The first kernel of a product with packed operands. A thread copies a piece of this many elements of an
+    /// operand into scratch: all of the rows' side, then all of the columns' side. Both extents and the number of
+    /// inner indices are rounded up to 8 pieces.
     Packs(u32),
-    /// A block computes `rows` by `columns` results, like those of a plane, from operands in scratch. Launched only
-    /// after a variant whose grid is `Packs`.
+    /// The second kernel of a product with packed operands. A block computes `rows` by `columns` results, as for
+    /// `Plane`, from the operands in scratch.
     Packed { rows: u32, columns: u32 },
-    /// A block computes this many of the 128 tree columns of a tile of 2048 segments, for every place in a segment,
-    /// into scratch: [tile][part][place]. The next variant in the list, whose grid is `Joins`, is launched after this
-    /// one.
+    /// The first kernel for rows and columns at once: the segments are the rows, and it also reduces the columns. A
+    /// block computes this many of the 128 tree columns of a tile of 2048 rows, for every place in a row, into
+    /// scratch: [tile][part][place].
     Parts(u32),
-    /// A block joins the parts of this many neighbouring places of segments. Launched only after a variant whose grid
-    /// is `Parts`.
+    /// The second kernel for rows and columns at once. A block joins the parts of this many neighbouring columns.
     Joins(u32),
-    /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose grid
-    /// is `Shares`, is launched after this one.
+    /// The first kernel for bins in the result. A block fills this many of the bins of all parts, which are segments.
     Fills(u32),
-    /// Blocks share the elements of a part: there is one block for each so many bins of the part. Launched only after
-    /// a variant whose grid is `Fills`.
+    /// The second kernel for bins in the result. Several blocks share the elements of a part: one for each so many
+    /// bins.
     Shares(u32),
-    /// Blocks take segments by tickets, at counters that the launch leaves at zero: as many blocks as let `resident`
-    /// of them be on each multiprocessor at once, or one for each segment if these are fewer; there is at least one
-    /// block. For each segment there are so many words of two counters, behind [`TICKET_COUNTERS`], and
-    /// [`TICKET_VALUES`] elements of each scratch array.
+    /// Persistent blocks take segments by tickets from a counter: `resident` blocks for each multiprocessor, or one
+    /// for each segment if that is less, but at least one. The launch leaves all counters at zero. Each segment has
+    /// `words` pairs of counters behind the first [`TICKET_COUNTERS`], and [`TICKET_VALUES`] elements of each scratch
+    /// array.
     Tickets { resident: u32, words: u32 },
     /// One block.
     One,
@@ -198,8 +199,7 @@ impl Grid {
             Grid::Tiles { .. } => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
                 let tiles = n.div_ceil(tile);
-                // number of blocks of a group of 2048 tiles; the last group has only as many of
-                // them as have a tile
+                // the number of blocks of a group of 2048 tiles; the last group has only blocks that have a tile
                 let of_group = tile / (teams * u64::from(span));
                 (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
             }
@@ -216,22 +216,22 @@ impl Grid {
         }
     }
 
-    /// Whether another kernel is launched after the variant, to join what it leaves in scratch, or to join values to
-    /// what it fills.
+    /// Whether the grid is the first one of a pair, so that another kernel is launched after the variant ([`Grid`]).
     pub fn leaves_parts(&self) -> bool {
         matches!(self, Grid::Panels { .. } | Grid::Packs(_) | Grid::Parts(_) | Grid::Fills(_))
     }
 
-    /// Whether the variant is launched only after another one.
+    /// Whether the grid is the second one of a pair, so that the variant is launched only after another one
+    /// ([`Grid`]).
     pub fn follows(&self) -> bool {
         matches!(self, Grid::Sums { .. } | Grid::Packed { .. } | Grid::Joins(_) | Grid::Shares(_))
     }
 }
 
 impl GpuKernel {
-    /// Returns how many steps one launch of a multi-step variant computes in an iteration of
-    /// `count` steps ([`GpuVariant::steps_per_launch`]), if there is such a variant and `count` is
-    /// greater than 1.
+    /// Chooses among the variants that make several steps of an iteration ([`GpuVariant::steps_per_launch`]), for one
+    /// of `count` steps: the one with the fewest steps that makes the whole iteration in one launch or, if none does,
+    /// the one with the most steps. Returns its steps; `None` if there is no such variant or `count` is at most 1.
     pub fn steps_at_once(&self, count: i64) -> Option<i64> {
         let steps = || self.variants.iter().filter_map(|v| v.steps_per_launch).map(|n| i64::from(n.get()));
         let enough = steps().filter(|n| *n >= count).min();

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-/// What must hold for a variant's code to be right. Which arrays must be aligned, or have no gaps between rows, is
-/// found when the code is written.
+/// What must hold for a variant's code to be right, as the strategy knows before the code is written. Writing the
+/// code then finds the conditions on single arrays (`GpuVariant::flat`, `GpuVariant::aligned`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Guards {
     /// All arrays are contiguous along the last axis. The strides of vectors are then not parameters of the kernel.

@@ -1,5 +1,5 @@
-//! Evaluates a plan's host scalars and shape rules, by the same arithmetic as everywhere else
-//! (`scalar::eval`).
+//! Evaluates a plan's host scalars and shape rules at a call, by the arithmetic of `scalar::eval`, which also folds
+//! constants in the compiler: so both give the same bits.
 
 use super::{HostId, HostOp, Plan};
 use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};

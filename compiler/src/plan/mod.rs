@@ -1,9 +1,15 @@
 //! Plans: the steps that the runtime executes for a call of one function.
 //!
-//! A plan consists of host scalars (computed from lengths, constants and scalar arguments), shape
-//! rules over them, the extents of results and temporaries, and a list of steps. All decisions that
-//! do not depend on the call are in it. At a call, [`policy`] chooses among the variants of a
-//! kernel for GPUs, and the runtime's executor among those for CPUs. Text form: `docs/ir.md`.
+//! A plan consists of host scalars (computed from lengths, constants and scalar arguments), shape rules over them,
+//! the extents of results and temporaries, and a list of steps. It contains every decision that does not depend on
+//! the call. At a call, [`policy`] chooses among the variants of a kernel for GPUs (multi-versioning), and the
+//! runtime's executor among those for CPUs. Text form: `docs/ir.md`.
+//!
+//! ```text
+//! steps of a call:    alloc t0    launch k0 (x -> t0)    repeat n [ launch k1 ] otherwise [ copy ]    free t0
+//! an alternative:     instead 2   launch k5 (x -> r)     launch k3 (x -> t1)   launch k4 (t1 -> r)
+//!                     k5 computes what the 2 steps after it compute, and runs in place of them if it serves the call
+//! ```
 
 pub mod gpu;
 mod guards;
@@ -96,8 +102,8 @@ pub struct Launch {
     /// Number of elements in a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer if an
     /// element takes many operations. Reductions always have tiles.
     pub grain: u32,
-    /// For a launch that runs instead of others: the minimum and the maximum length of segments for which it is
-    /// faster on a CPU.
+    /// For a launch that runs instead of others ([`Step::Instead`]): the minimum and the maximum length of segments
+    /// for which a CPU runs it, because it is faster than these others.
     pub lengths: [u32; 2],
     /// The arrays, in the order of the kernel's parameters.
     pub arrays: Vec<(Place, Access)>,
@@ -117,12 +123,13 @@ pub struct Launch {
     pub sites: Vec<String>,
     /// Whether the kernel has a `finish` part.
     pub finish: bool,
-    /// Whether it belongs to the check or the body of an iteration that a check ends. Then it does nothing on a GPU
-    /// once the innermost such iteration has ended: kernels get the address of the check's number.
+    /// Whether the launch belongs to an iteration that a check ends. The host queues such launches on a GPU before it
+    /// knows whether the iteration goes on. Its kernel gets the address of the number that the check of the innermost
+    /// such iteration writes ([`Check`]), reads it first, and does nothing if the iteration has ended.
     pub guarded: bool,
 }
 
-/// The value for a launch that is faster than others for all lengths.
+/// The value of [`Launch::lengths`] for a launch that is faster for all lengths.
 pub const ANY_LENGTH: [u32; 2] = [0, u32::MAX];
 
 /// The length that a nested sequence is assumed to have in [`Launch::cost`].
@@ -137,10 +144,11 @@ impl Launch {
         i64::from(self.grain).saturating_mul(of_element.max(1))
     }
 
-    /// Whether a CPU runs the launch instead of the steps after it ([`Step::Instead`]), given its number of units of
-    /// work, which are rows or strips of columns, and the length of these. It does if there are several units, and at
-    /// least one for each thread; if two levels of the tree serve the length; and if it is faster for that length. A
-    /// launch that is computed in order runs if there is one thread.
+    /// Whether a CPU runs the launch instead of the steps after it ([`Step::Instead`]). `units` is its number of
+    /// units of work, which are rows or strips of columns, and `length` the length of these. The launch runs if there
+    /// are several units and at least one for each thread, if two levels of the reduction tree suffice for the length
+    /// (2048 x 2048 elements), and if the length is in [`Launch::lengths`]. A sequential launch, such as a whole
+    /// scan, runs if there is one thread.
     pub fn runs_instead(&self, units: i64, length: Option<i64>, threads: usize) -> bool {
         if self.sequential {
             return threads == 1;
@@ -166,19 +174,25 @@ pub enum Step {
     Launch(Launch),
     /// Repeats the steps that follow.
     Repeat(Repeat),
-    /// The next step is a launch that computes what this number of steps after it compute. It runs instead of them if
-    /// the device has code for it and a variant of its kernel serves the call. Otherwise it is skipped.
+    /// The next step is a launch that computes the same as the given number of steps that follow it. If the device
+    /// has code for the launch and a variant of its kernel serves the call, the launch runs and these steps are
+    /// skipped; otherwise the launch is skipped.
     Instead(u32),
     /// Frees a temporary.
     Free(u32),
 }
 
-/// An iteration. The next steps of the plan are its check, if it has one, and then the `body` steps of its body,
-/// which computes `next` from `current` for each state.
+/// An iteration. The next steps of the plan are the steps of its check, if it has one, then the `body` steps of its
+/// body, which computes `next` from `current` for each state, and then the `otherwise` steps.
 ///
-/// In the first repetition `current` is `from`; in the last one `next` is `to`. In between they are `to` and a spare
-/// array by turns, so that nothing is copied. If the count is 0, the `otherwise` steps after the body run once
-/// instead, and copy `from` to `to`.
+/// Nothing is copied: `next` is `to` and a spare array by turns (ping-pong buffers), so that the last repetition
+/// writes `to`.
+///
+/// ```text
+/// 4 repetitions:    from -> spare    spare -> to    to -> spare    spare -> to
+/// ```
+///
+/// If the count is 0, the `otherwise` steps run instead, and copy `from` to `to`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repeat {
     /// The number of repetitions (i64). A rule makes sure that it is not negative.
@@ -186,10 +200,10 @@ pub struct Repeat {
     /// The host scalar that is the number of the present repetition, if a launch of the body depends on it. It is
     /// computed before each repetition, and so are the host scalars that depend on it.
     pub turn: Option<HostId>,
-    /// Whether each state is collected: `to` is an array of `count` states, and every repetition writes the next one
-    /// and reads the one before. Then the spare arrays have no memory.
+    /// Whether all states are kept: `to` is an array of `count` states, and each repetition reads one state in it and
+    /// writes the one after that. The spare arrays then have no memory.
     pub each: bool,
-    /// If the repetitions may end before `count`: when they do.
+    /// The check by which repetitions may end before `count`; `None` if there are always `count` repetitions.
     pub check: Option<Check>,
     /// Number of steps of the body.
     pub body: u32,
@@ -200,7 +214,7 @@ pub struct Repeat {
 }
 
 impl Step {
-    /// Returns the number of the next steps that belong to this one.
+    /// Returns how many of the steps that follow this one in the plan belong to it.
     pub fn inside(&self) -> usize {
         match self {
             Step::Repeat(r) => r.inside(),
@@ -211,12 +225,12 @@ impl Step {
 }
 
 impl Repeat {
-    /// Returns the number of the next steps that belong to the iteration.
+    /// Returns how many of the steps that follow in the plan belong to the iteration.
     pub fn inside(&self) -> usize {
         self.check.as_ref().map_or(0, |c| c.steps as usize) + self.body as usize + self.otherwise as usize
     }
 
-    /// Returns the parts of the steps after the iteration: the check, the body, and what runs instead of it.
+    /// Divides the steps that follow in the plan: the check, the body, and the `otherwise` steps.
     pub fn parts<'s>(&self, steps: &'s [Step]) -> [&'s [Step]; 3] {
         let (check, steps) = steps.split_at(self.check.as_ref().map_or(0, |c| c.steps as usize));
         let (body, steps) = steps.split_at(self.body as usize);
@@ -224,35 +238,37 @@ impl Repeat {
     }
 }
 
-/// The check of an iteration. It runs before every `every`th repetition, and after the last one. It writes -1 if the
-/// iteration goes on, and the number of repetitions that were made if it ends. The states are then where the last
-/// repetition has written them; if that is not `to`, the `otherwise` steps copy them there. Repetitions write `to`
-/// and the spare array by turns, so that the last one before the second check writes `to`.
+/// The check of an iteration. It runs before repetitions 0, `every`, 2 `every`, .. and after the last one, and writes
+/// -1 if the iteration goes on, or else the number of repetitions that were made. The states then lie where the last
+/// repetition wrote them: in `to`, or in the spare array (or in `from`, if there was none). Unless they lie in `to`,
+/// the `otherwise` steps copy them there. The turns begin so that the last repetition before the second check writes
+/// `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Check {
     /// Number of steps of the check.
     pub steps: u32,
-    /// 1 or more.
+    /// The number of repetitions from a check to the next one, 1 or more.
     pub every: u32,
     /// The array of one i64 that the check writes.
     pub number: Place,
 }
 
 impl Check {
-    /// Whether the check runs before a repetition, of at most `count` repetitions.
+    /// Whether the check runs before repetition `turn` of at most `count` repetitions; `turn` is `count` after the
+    /// last.
     pub fn is_due(&self, turn: i64, count: i64) -> bool {
         turn == count || turn % i64::from(self.every) == 0
     }
 
-    /// Returns how many runs of the body make this many repetitions, if one run makes `each` of them, but never goes
-    /// beyond a check.
+    /// Returns how many runs of the body make this many repetitions, if one run makes up to `each` of them and none
+    /// goes beyond a check: with `every` = 10 and `each` = 4, 25 repetitions are made as 4 4 2, 4 4 2, 4 1.
     pub fn runs(&self, repetitions: i64, each: i64) -> i64 {
         let of = |n: i64| (n + each - 1) / each;
         let every = i64::from(self.every);
         repetitions / every * of(every) + of(repetitions % every)
     }
 
-    /// Returns how many of at most `count` repetitions follow one another without a check.
+    /// Returns the maximum number of repetitions between two checks, of `count` repetitions in all.
     pub fn between(&self, count: i64) -> i64 {
         count.clamp(1, self.every.into())
     }
@@ -324,8 +340,8 @@ impl Plan {
         })
     }
 
-    /// Returns the steps of a call in three forms: with every launch that runs instead of others; with only those
-    /// that are among the steps which another one replaces; and with none.
+    /// Returns the steps that a call may run, in three forms. An alternative launch may have another one among the
+    /// steps that it replaces: form 0 runs all outer alternatives, form 1 only those inside of these, form 2 none.
     fn alternatives(&self) -> [Vec<&Step>; 3] {
         [0, 1, 2].map(|depth| {
             let (mut out, mut at, mut ends) = (Vec::new(), 0, Vec::new());

@@ -169,7 +169,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
     l.cost = index(c)?;
     if c.eat("grain") {
         l.grain = index(c)?;
-        // the number of units of work is a quotient by the grain
+        // the number of units of work is a quotient by the grain, so the grain must not be 0
         if l.grain == 0 || i64::from(l.grain) > TILE {
             return Err(c.error("a grain has 1 to 2048 elements"));
         }
@@ -277,7 +277,8 @@ fn check(p: &Plan) -> Result<()> {
         Place::Result(i) => p.results.get(i as usize),
         Place::Temp(i) => p.temps.get(i as usize),
     };
-    // the end of the check and the body of an outermost iteration with a check
+    // the number of the step past the check and the body of the last iteration with a check: launches before it may
+    // be guarded
     let mut ends_guarded = 0u64;
     for (at, step) in p.steps.iter().enumerate() {
         let ok = match step {
@@ -314,7 +315,7 @@ fn check(p: &Plan) -> Result<()> {
                 let [Step::Launch(l), behind @ ..] = &p.steps[at + 1..] else {
                     return bad("no launch is instead of others");
                 };
-                // it may write scalars, but waits for none
+                // an alternative must not read scalars that another launch computes: all of its slots are outputs
                 let is_written = |slot: &Place| l.computes.iter().any(|(place, _)| place == slot);
                 l.slots.iter().all(is_written) && is_whole(behind, *others as usize)
             }
@@ -344,8 +345,8 @@ fn check(p: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Whether there are at least `body` steps, and none of the first `body` steps has steps behind
-/// these that belong to it.
+/// Whether there are at least `body` steps, and all steps that belong to one of the first `body` steps are among
+/// these.
 fn is_whole(steps: &[Step], body: usize) -> bool {
     let inside = |(i, s): (usize, &Step)| i + 1 + s.inside() <= body;
     body <= steps.len() && steps[..body].iter().enumerate().all(inside)

@@ -1,15 +1,19 @@
-//! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is
-//! distributed over the device, and how much scratch its kernels share. It depends on extents,
-//! strides, alignment and the device alone: the number of its multiprocessors and its compute capability; and on what
-//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the
-//! tests launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
+//! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is distributed over the
+//! device, and how much scratch its kernels share. It depends on the extents, strides and alignment of arrays, on the
+//! number of multiprocessors and the compute capability of the device, and on measurements in tuning files
+//! (`plan/tuning.rs`). The runtime and the simulator of the tests launch by it, and `--explain` reports its
+//! decisions. Among CPU variants, the runtime's executor chooses.
 //!
-//! A launch of the plan is one kernel launch, or two: for a split-K product, for a product whose operands are packed,
-//! for rows and columns at once, and for bins in the result. The second kernel adds the panels' sums, multiplies the
-//! operands, or joins the parts of columns, which the first one left in scratch; or it joins elements to the bins
-//! that the first one filled. The plan has no step for it, because a plan is made once for CPUs and GPUs, and whether
-//! a product is split is decided at the call, from its shape and strides. A [`Decision`] therefore lists the kernel
-//! launches of one launch of the plan, in order, and its executor treats all of them alike.
+//! A launch of the plan is one kernel launch or two. Two kernels run for
+//!
+//! - a split-K product: the second one adds the panels' sums;
+//! - a product with packed operands: the first one packs, the second one multiplies;
+//! - rows and columns at once: the second one joins the parts of columns;
+//! - bins in the result: the first one fills the bins with the identity, the second one joins the elements to them.
+//!
+//! The plan has no step for the second kernel, because a plan is made once for CPUs and GPUs, and whether a product
+//! is split is decided at the call, from its shape and strides. A [`Decision`] therefore lists the kernel launches of
+//! one launch of the plan, in order, and its executor treats all of them alike.
 
 mod busy;
 mod spread;
@@ -24,10 +28,10 @@ use crate::scalar::Ty;
 /// in bounds fit into 31 bits. The limit is 2^20 lower, because threads of a grid's last, partial blocks also compute
 /// indices beyond the end, which must not overflow either.
 pub const NARROW: i64 = (1 << 31) - (1 << 20);
-/// The number of blocks of a variant whose launches ask for shared memory that should be resident on a multiprocessor
-/// at once, because a single block would wait at its barriers; and the bytes that the hardware reserves for each
-/// block.
+/// The number of blocks that must fit on a multiprocessor at once if a variant asks for dynamic shared memory: while
+/// one waits at a barrier, another one computes.
 const RESIDENT_WITH_SHARED: u32 = 2;
+/// The bytes of shared memory that the hardware reserves for each block.
 const RESERVED_SHARED: u32 = 1 << 10;
 /// The number of scratch elements, of f32, that a piece of a packed operand takes.
 const WORDS_OF_PIECE: u64 = 4;
@@ -63,8 +67,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Returns the bytes of shared memory of a multiprocessor. If the device is not known, returns the least of all
-    /// devices.
+    /// Returns the bytes of shared memory of a multiprocessor. For an unknown compute capability this is the least
+    /// that any known device has.
     fn shared(&self) -> u32 {
         match self.capability {
             80 | 87 => 164 << 10,
@@ -114,7 +118,7 @@ impl Layout<'_> {
         self.address.is_multiple_of(16) && (flat || rows.all(|(_, s)| bytes(*s).is_multiple_of(16)))
     }
 
-    /// Whether every index times its stride, and the sum of these products, stays below [`NARROW`].
+    /// Whether the number of elements, and the sum over the axes of extent times stride, stay below [`NARROW`].
     fn is_narrow(&self) -> bool {
         let count = self.extents.iter().fold(1i64, |n, e| n.saturating_mul(*e));
         let mut axes = self.extents.iter().zip(self.strides).filter(|(n, _)| **n > 1);
@@ -164,9 +168,7 @@ pub struct KernelLaunch {
     pub variant: usize,
     /// Number of blocks, at least 1.
     pub blocks: u64,
-    /// The span: how many units of work, such as tiles, a block's threads take one after another
-    /// ([`Grid`]), if the grid leaves it to the launch. It is the last parameter of kernels that
-    /// have scratch; other kernels have no such parameter.
+    /// The span ([`Grid`]), which is the last parameter of a kernel that has scratch; `None` for other kernels.
     pub span: Option<u32>,
 }
 
@@ -186,10 +188,10 @@ impl Decision {
 }
 
 impl GpuKernel {
-    /// Returns the variant that runs. It is the first of the `preferred` variants that is right for the launch: these
-    /// were measured to be the fastest ones ([`Choices`](super::tuning::Choices)). If there is none, it is the first
-    /// of all variants that is right and, by its profit, the fastest. A variant that makes several steps of an
-    /// iteration is considered only if it makes exactly `steps`. See [`GpuVariant::fits`].
+    /// Returns the variant that runs. `preferred` are the variants that were measured to be the fastest
+    /// ([`Choices`](super::tuning::Choices)): the first of them that is right for the launch ([`GpuVariant::fits`])
+    /// runs. If none is, the first of all variants runs that is right and whose profit holds. A variant that makes
+    /// several steps of an iteration is right only if it makes exactly `steps`.
     pub fn choose<'l>(
         &self,
         space: &Space,
@@ -210,10 +212,11 @@ impl GpuKernel {
         measured.or_else(fastest)
     }
 
-    /// Whether a variant may be the fastest for this index space, with an acceptable amount of scratch.
+    /// Whether a variant's profit holds for this index space: its shape, the share of the device that is busy, and
+    /// the amount of scratch.
     pub fn is_profitable(&self, variant: usize, space: &Space, device: Device) -> bool {
         let v = &self.variants[variant];
-        // packed operands are multiplied by the kernel behind, which takes most of the time
+        // of a product with packed operands, the second kernel takes most of the time, so its blocks count
         let longest = if let Grid::Packs(_) = v.grid { &self.variants[variant + 1] } else { v };
         let is_busy = |share| longest.busy(space, device).is_at_least(share, 100);
         v.is_profitable(space, device) && v.profit.min_busy.is_none_or(is_busy)
@@ -235,25 +238,24 @@ impl GpuKernel {
         Decision { kernels: [first, second], scratch }
     }
 
-    /// Returns the kernel after `variant` that adds the panels of a split-K product, multiplies packed operands, or
-    /// joins the parts of columns, if there is one.
+    /// Returns the variant that is launched after `variant`, if that is the first one of a pair ([`Grid`]).
     pub fn follower(&self, variant: usize) -> Option<usize> {
         self.variants[variant].grid.leaves_parts().then_some(variant + 1)
     }
 }
 
 impl GpuVariant {
-    /// Whether the variant is launched on its own, rather than after another one.
+    /// Whether a launch may begin with the variant: it is not the second one of a pair.
     pub fn is_first(&self) -> bool {
         !self.grid.follows()
     }
 
-    /// Whether a launch over this index space, whose elements are segments of length `segment` each, may begin with
-    /// the variant: it must take an acceptable amount of scratch, and leave no more there than the kernel after it
-    /// can join.
+    /// Whether the variant takes an acceptable amount of scratch for this index space, whose elements are segments of
+    /// length `segment`, and leaves no more there than the second kernel can join. False for a variant that is itself
+    /// the second one of a pair.
     fn has_acceptable_scratch(&self, extents: &[u64], segment: u64) -> bool {
-        // the maximum number of scratch elements for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits;
-        // operands may take twice as many, because they are packed once: those of 8192 x 8192
+        // the maximum number of scratch elements for panels: 256 MiB of f32, which the stream keeps; indices have 31
+        // bits. Packed operands may take twice as many: each of two matrices of 8192 x 8192 has 2^26 elements
         const MAX_SCRATCH: u64 = 1 << 26;
         match self.grid {
             Grid::Panels { rows, columns } => {
@@ -269,7 +271,7 @@ impl GpuVariant {
         }
     }
 
-    /// Whether the variant may be the fastest for this index space if it keeps enough of the device busy.
+    /// Whether all conditions of the profit hold but `min_busy`.
     fn is_profitable(&self, space: &Space, device: Device) -> bool {
         let (p, extents, segment) = (self.profit, space.extents, space.inner_length);
         let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
@@ -286,9 +288,9 @@ impl GpuVariant {
             && p.min_columns.is_none_or(|n| axis(0) >= n.into())
     }
 
-    /// Whether the variant's code is right for a launch: strides of 1, no output that is an input (`writes_an_input`
-    /// is called only if that matters), alignment, 32-bit indices, the longest segment, the number of iteration steps
-    /// per launch, and what the device can do.
+    /// Whether the variant's code is right for a launch: tests the guards, the conditions on single arrays, the
+    /// number of steps per launch, and the device's shared memory. `writes_an_input` says whether an output is also
+    /// an input; it is called only if that matters.
     pub fn fits<'l>(
         &self,
         space: &Space,
@@ -300,8 +302,8 @@ impl GpuVariant {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
         let Guards { contiguous, narrow, noalias, .. } = self.guards;
-        // conditions that need no arrays come first: of a kernel's variants for several lengths, one call needs only
-        // one
+        // the cheap conditions, which need no arrays, come first: they refuse most of a kernel's variants for other
+        // lengths
         self.guards.allows(space.inner_length)
             && self.guards.allows_extents(space.extents)
             && self.guards.allows_device(device.capability)
@@ -316,8 +318,8 @@ impl GpuVariant {
             && (!narrow || self.is_narrow(space, device) && arrays().all(|a| a.is_narrow()))
     }
 
-    /// Whether the elements, and those of scratch, have indices below [`NARROW`]. Segments may share elements of an
-    /// array, so that there are more tiles of segments than the array has.
+    /// Whether the indices of elements and of scratch are below [`NARROW`]. Scratch must be tested apart from arrays:
+    /// segments may share elements of an array, so that their tiles are more than those of the array.
     fn is_narrow(&self, space: &Space, device: Device) -> bool {
         let scratch = || self.spread(space, device.multiprocessors).scratch.elements;
         let (elements, of_segment) = (space.elements(), space.inner_length);
@@ -326,9 +328,9 @@ impl GpuVariant {
             && (!self.grid.has_scratch() || scratch() < NARROW as u64)
     }
 
-    /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block that
-    /// holds a long row there may be alone, because the launches that it replaces read the row several times. So may
-    /// a block that was written for the only devices that run it. Blocks that take tickets say how many they are.
+    /// Returns the number of blocks that must fit on a multiprocessor at once if the variant asks for dynamic shared
+    /// memory. One suffices for a block that holds a long row in shared memory, because the launches that it replaces
+    /// read the row several times, and for code of a single architecture, whose blocks were written for that size.
     fn resident_with_shared(&self) -> u32 {
         if let Grid::Tickets { resident, .. } = self.grid {
             return resident;
@@ -337,7 +339,7 @@ impl GpuVariant {
         if may_be_alone { 1 } else { RESIDENT_WITH_SHARED }
     }
 
-    /// Returns all spans that are chosen on any device.
+    /// Returns all spans that are chosen on devices with 1, 2, 4, .. multiprocessors, for tests.
     pub fn spans(&self, space: &Space) -> Vec<u32> {
         let devices = (0..16).map(|k| 1u64 << k);
         let mut all: Vec<u32> = devices.filter_map(|m| self.spread(space, m).span).collect();

@@ -21,8 +21,8 @@ pub struct Profit {
     pub min_rows: Option<u32>,
     /// Minimum number of columns.
     pub min_columns: Option<u32>,
-    /// The minimum share, in percent, of the threads that a device has at once that have elements, in all rounds of
-    /// blocks (`plan/policy/busy.rs`). Below it, a variant with smaller blocks keeps more of the device busy.
+    /// The minimum share of the device that must be busy, in percent (`plan/policy/busy.rs`). Below it, a variant
+    /// with smaller blocks is faster.
     pub min_busy: Option<u32>,
 }
 

@@ -1,9 +1,10 @@
-//! Sites: the places of a launch that may leave an error record. Each has a message and one number, which is that of
-//! the lowest element.
+//! Sites: the places in a kernel's code that may leave an error record. A site has a message, and at run time one
+//! number: the lowest index of the elements that left the record.
 //!
-//! A site whose message has two numbers, and no element, is followed by another site for the second number. Each of
-//! the two keeps its lowest number. If several calls leave the record before it is read, the two may be of different
-//! calls; and if they are equal, which no single call leaves, the message omits the first one.
+//! A message with two numbers in place of an element takes two sites, one after the other, one for each number. Each
+//! site keeps the lowest number that was left there. If several calls leave the record before it is read, the two
+//! numbers may be those of different calls. If the two are then equal, which no single call leaves, the message omits
+//! the first one.
 //!
 //! ```text
 //! site "with_len: {} elements are kept, not {} (stats.rs:12:5)"

@@ -1,6 +1,6 @@
-//! Tuning files: which variant of a kernel was measured to be the fastest, on a device and for sizes like a call's.
+//! Tuning files: which variant of a kernel was measured to be the fastest, for a device and for classes of sizes.
 //! `docs/tuning.md` is for their users. A variant that a file names runs only where its guards hold, so a file
-//! changes no bit.
+//! changes no bit of any result.
 //!
 //! ```text
 //! arraygpu tuning 1

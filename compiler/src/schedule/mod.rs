@@ -64,7 +64,8 @@ pub struct Scheduled {
     pub kernels: Vec<KernelVariants>,
     /// Warnings for the author of the program.
     pub warnings: Vec<String>,
-    /// Launches that do not form a chain with the one before, by name, and why.
+    /// The launches that could have formed a chain of stencils with the launch before but do not: the name of each,
+    /// and the reason.
     pub refused_chains: Vec<(String, String)>,
 }
 
@@ -74,12 +75,12 @@ pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Schedul
     budget::within(Budget::default(), || scheduled(f, f.name.clone(), first_kernel, scope, Role::default()))
 }
 
-/// How the function that calls a function uses it.
+/// How the caller of a function uses it. The default is a function that is called by the host.
 #[derive(Clone, Copy, Default)]
 struct Role {
-    /// It is the step of an iteration of which one launch may make several.
+    /// The function is the step of an iteration, and one launch may make several steps.
     repeated: bool,
-    /// It belongs to an iteration that a check ends.
+    /// The function belongs to an iteration that a check may end early ([`Launch::guarded`]).
     guarded: bool,
 }
 
@@ -123,7 +124,8 @@ fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: 
     s.last_readers = alternatives::last_readers(f, &fused_groups, &scalars);
     s.plain_until = alternatives::plain_until(&f.graph, &fused_groups);
     s.declare_temps(&fused_groups, &scalars);
-    // the launches that replace the next groups, each with the last of these
+    // the alternative launches that replace the group at hand, each with the number of the last group that it
+    // replaces
     let mut open = Vec::new();
     for (i, fused) in fused_groups.iter().enumerate() {
         interrupt::check()?;
@@ -179,11 +181,10 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Returns, for each fused group, the scalar results that its `finish` computes: those whose
-    /// last needed reduction belongs to the group. A result that needs no reduction goes to the
-    /// last group. The threads of a GPU's map do not wait for one another, so a map has no
-    /// `finish`; results that would go to a map are the second value, and get a launch of their
-    /// own.
+    /// Returns, for each fused group, the numbers of the scalar results that its `finish` computes. A result goes to
+    /// the group that computes the last reduction it needs, or to the last group if it needs none. A map has no
+    /// `finish`, because the threads of a GPU's map do not wait for one another: results that would go to a map are
+    /// the second value, and get a launch of their own.
     fn assign_scalars(&self, fused_groups: &[FusedGroup]) -> (Vec<Vec<u32>>, Vec<u32>) {
         let g = &self.f.graph;
         let (mut out, mut alone) = (vec![Vec::new(); fused_groups.len()], Vec::new());
@@ -217,8 +218,8 @@ impl Scheduler<'_> {
 
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar results that the
     /// launch's `finish` computes, `kernel` is the kernel's number in the module. If a `chain` is given, makes the
-    /// one launch that computes all of its groups; later launches read the given nodes of its items. Returns `None`
-    /// if no such launch is possible.
+    /// one launch that computes all groups of the chain instead; the set has the nodes of their items that later
+    /// launches read. Returns `None` if no such launch is possible.
     fn launch(
         &mut self,
         name: String,
@@ -263,9 +264,9 @@ impl Scheduler<'_> {
             c.facts.accesses.add_scalar(&c.g, value);
         }
         let arrays = c.arrays(fused);
-        // arrays at whose end the previous launch stopped are still in the caches
+        // the ends of arrays that the previous launch went through are still in the caches
         c.facts.reuses_previous_arrays = before.iter().any(|p| arrays.contains(p));
-        // rows and columns at once are for GPUs, and so are scans with reductions of what they give
+        // only GPUs have code for rows and columns in one launch, and for scans with reductions of their results
         let is_for_gpus = c.facts.rows_and_columns.is_some() || c.facts.scan_reductions.is_some();
         let has_cpu_code = scope.has_cpu() && !is_for_gpus && c.has_cpu_chain();
         if chain.is_some() && !has_cpu_code && !scope.has_gpu() {
@@ -344,8 +345,8 @@ impl Scheduler<'_> {
         self.plan.steps.push(Step::Launch(launch));
     }
 
-    /// Adds the allocation of the temporaries that a launch writes. Those of a launch that replaces
-    /// others have been added before all of these.
+    /// Adds the allocation of the temporaries that a launch writes, unless they have been allocated: a launch that
+    /// replaces others comes first in the plan, and writes the same temporaries as these others.
     fn alloc(&mut self, launch: &Launch) {
         for (place, access) in &launch.arrays {
             if let (Place::Temp(t), Access::Write) = (place, access)

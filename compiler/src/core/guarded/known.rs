@@ -1,7 +1,10 @@
-//! The facts that are known around a node. Closures are opened once for all conditions around them, and what was made
-//! from a node is used wherever as much is known. If conditions are about indices on which a node does not depend, or
-//! if it can be proven without them, it becomes the same node as without them. Otherwise closures inside of closures
-//! would be made anew for each choice of conditions around each of these.
+//! The facts that are known around a node: indices with extents, and conditions. The same node may stand under many
+//! conditions, and nests of closures multiply their number. To keep the work small,
+//!
+//! - a closure is opened once, for all conditions around it;
+//! - conditions on indices on which a node does not depend are dropped;
+//! - if everything in a node can be proven without any conditions, they are dropped as well;
+//! - what was made from a node is found again wherever the same facts are known.
 
 use super::once::{Known, Vars};
 use super::{Guards, is_wanted};
@@ -26,8 +29,8 @@ impl Guards<'_> {
         self.made.here = None;
     }
 
-    /// Returns the conditions that may say something about a node's operands: those on its indices, and those on
-    /// lengths alone. Returns `None` if there are no others.
+    /// Returns the conditions that may matter to a node: those on indices on which it depends, and those on lengths
+    /// alone. Returns `None` if all conditions are of that kind.
     pub(super) fn fewer_conditions(&self, g: &Graph, n: NodeId) -> Option<Vec<Linear>> {
         let free = &g.node(n).free;
         let is_about = |known: &&Linear| {
@@ -38,8 +41,8 @@ impl Guards<'_> {
         (!all).then(|| self.conditions.iter().filter(is_about).cloned().collect())
     }
 
-    /// Returns what a node becomes without the conditions, if everything in it can be proven without them. Then they
-    /// would not change it, because conditions only decide whether a read is clamped, not how.
+    /// Returns what a node becomes without the conditions, if everything in it can be proven without them. The
+    /// conditions would give the same node: they decide whether a read can be clamped, and not how.
     pub(super) fn without_conditions(&mut self, g: &mut Graph, n: NodeId) -> Option<NodeId> {
         if self.conditions.is_empty() {
             return None;

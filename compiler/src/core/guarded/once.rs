@@ -1,4 +1,4 @@
-//! The nodes that were made for nodes and closures, by the facts that were known around these.
+//! A cache of the nodes and closures that were made, by the old ones and the facts that were known around these.
 
 use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId, Var};

@@ -104,9 +104,9 @@ impl Guards<'_> {
         }
     }
 
-    /// Returns a form that shows, if it is not negative, that `rest + k * q` is not negative, where
-    /// d * q is at most (k < 0) or at least (k > 0) `bound`. A multiple of that sum, in which
-    /// `bound` replaces d * q, must be above -1 times the factor.
+    /// Returns a form; if it is not negative, `rest + k * q` is not negative either. d * q is at most `bound` if k <
+    /// 0, and at least `bound` if k > 0. The sum is multiplied by d (or a part of it), and `bound` replaces d * q. As
+    /// the sum is an integer, it is enough that its multiple is greater than -1 times the factor.
     fn scaled(&self, rest: &Linear, k: i64, d: i64, bound: &Linear) -> Option<Linear> {
         let factor = if k % d == 0 { 1 } else { d };
         let is_small = |form: &Linear| form.constant.unsigned_abs() < MAX_CONSTANT;

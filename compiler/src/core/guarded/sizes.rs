@@ -1,10 +1,10 @@
-//! Sums that cannot wrap, so that their linear forms are their values over the integers.
+//! Decides which sums cannot overflow. Integers wrap, and only for a sum that does not is the linear form its value.
 //!
-//! Lengths are far below 2^63, and so are small multiples of them, and the indices of what has lengths as extents. An
-//! extent that a scalar parameter gives may be any number, and so may be an index below it: `i + 2` may wrap, whereas
-//! `i`, `i - 1` and `n - 1 - i` cannot. The length of a vector that the function returns is small whoever gives it:
-//! the vector has memory before anything is computed. (A matrix tells nothing of one extent, because the other one
-//! may be 0.)
+//! Lengths of arrays are far below 2^63. So are small multiples of lengths, and indices whose extents are lengths.
+//! But an extent may also be a scalar parameter, which may be any number, and then so may an index below it: `i + 2`
+//! may overflow, whereas `i`, `i - 1` and `n - 1 - i` cannot. The length of a vector that the function returns is
+//! small, wherever it comes from: the vector has memory before anything is computed. (An extent of a matrix that the
+//! function returns may be any number, if the other extent is 0.)
 
 use super::{Guards, MAX_STEPS, is_clamp};
 use crate::core::index_space::without_bound;
@@ -39,8 +39,9 @@ impl Guards<'_> {
         forms.iter().all(|form| self.is_exact(g, form, MAX_STEPS)).then_some(forms)
     }
 
-    /// Whether the sums of a form cannot wrap: it is small, or it has at most one index or extent of any size on each
-    /// side, and what is added to these leads no further from 0.
+    /// Whether the sums of a form cannot overflow. They cannot if all terms are small. They cannot either if at most
+    /// one index or extent of any size is added and at most one is subtracted, if the other terms have the opposite
+    /// sign, and if the constant moves the sum no farther from 0.
     pub(super) fn is_exact(&self, g: &Graph, form: &Linear, depth: u32) -> bool {
         if self.is_small(g, form, depth) {
             return true;
@@ -80,9 +81,10 @@ impl Guards<'_> {
             || self.is_small_operation(g, t, depth)
     }
 
-    /// Whether a node is a quotient or a remainder of small operands, which is no greater than the dividend, whatever
-    /// the divisor is; or a clamp to small bounds, whatever is clamped. If the dividend cannot wrap, a remainder by
-    /// something small is small, too, and so is a quotient of an index whose extent is small.
+    /// Whether the value of a quotient, remainder or clamp is small. A quotient or remainder of a small dividend is,
+    /// whatever the divisor. A clamp between small bounds is, whatever is clamped. If the dividend does not overflow,
+    /// a remainder by a small divisor is small, and so is a quotient of an index whose extent is small after
+    /// division.
     fn is_small_operation(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
         use BinaryOp::{Div, Rem};
         let Some(left) = depth.checked_sub(1) else { return false };

@@ -1,4 +1,4 @@
-//! Reads in the steps of an element's loop.
+//! Proves reads in the steps of an element's loop (`Op::Loop`).
 
 use super::once::closed;
 use super::{Guards, MAX_STEPS};
@@ -15,7 +15,7 @@ impl Guards<'_> {
             return made.clone();
         }
         let (outer, before) = (self.indices.len(), self.conditions.len());
-        // a count that is data may be so large that sums wrap
+        // a count that is data may be so large that sums of the step's number overflow
         let is_bounded = self.is_small(g, &self.rules.resolve(&Linear::of(g, count)), MAX_STEPS);
         let (vars, body) = self.opened(g, step, &[count]);
         vars[1..].iter().for_each(|v| g.note_value(v.0));

@@ -1,8 +1,8 @@
-//! Which elements of which arrays an element needs, as far as no stored array lies between.
+//! Which elements of which arrays must be computed for one element. The search ends at arrays that are in memory.
 //!
-//! The element of an array at some indices is evaluated over symbols: an index is an expression of
-//! a graph of its own, in normal form, so that equal places are found to be equal; the value of an
-//! element is not computed at all. Each pair of an array and indices is evaluated once.
+//! The element of an array is evaluated symbolically: an index is an expression in a graph of its own, in normal
+//! form, so that equal indices are the same node. Values of elements are not computed. Each *place*, which is a pair
+//! of an array and indices, is evaluated once.
 //!
 //! ```text
 //! %1 = map (%a) over %x { exp %a }               (%2, [i]) needs (%1, [i]) and (%1, [i + 1]),
@@ -32,38 +32,42 @@ use std::cell::RefCell;
 pub struct Demand {
     /// The function's graph, and the extents of its arrays.
     g: Graph,
-    /// The graph of the indices. Each array, and each scalar that is known only after a launch, is a
-    /// parameter of it.
+    /// The graph of the indices; a *symbol* is a node of it. Each array, and each scalar that is known only after a
+    /// launch, is a parameter of this graph.
     symbols: Graph,
-    /// The parameter that stands for a node.
+    /// For each of these arrays and scalars, as a node of `g`, its parameter in `symbols`.
     leaves: HashMap<NodeId, NodeId>,
-    /// The symbols of scalars that do not depend on an element, and those parameters.
+    /// The symbols of all nodes that do not depend on an element, including those of `leaves`.
     closed: HashMap<NodeId, NodeId>,
-    /// The indices of a context's element, and of the loops inside of elements.
+    /// The variables of indices: the first [`OF_ELEMENT`] are the indices of the element for which needs are asked,
+    /// the others are indices of loops inside of elements.
     index: Vec<Option<(Var, NodeId)>>,
     /// The elements that were examined; each is known by its number in this set.
     elements: IndexSet<Place, FxBuildHasher>,
     /// What each of these elements needs, if it was found in the present round. When an array is stored, elements
     /// that need its elements must be evaluated again.
     needs: Vec<Needs>,
-    /// The number of the round, which begins when everything must be evaluated again.
+    /// The number of the round. A new round begins when all elements must be evaluated again.
     round: u32,
-    /// The numbers of the elements of computed arrays that elements need, each with how often it is computed again
-    /// because the loops around the read have more indices than the array.
+    /// The lists of needed elements, one list after another: [`Needs`] has the ends of each. An entry is the number
+    /// of an element of a computed array, and how often that element is computed again because the loops around the
+    /// read have more indices than the array.
     needed: Vec<(u32, f64)>,
     /// For each array, the elements that need one of its elements.
     readers: HashMap<NodeId, Vec<u32>>,
     /// Buffers for evaluating an element: the loops around a node, and what was found so far.
     room: (Scope, Vec<(u32, f64)>),
-    /// Whether what elements need depends not only on the arrays that they read, but also on what these contain.
+    /// Whether some element was evaluated by a rule that asks for the [`Content`] of an array. Storing any array may
+    /// change contents, so a new round must then begin.
     needs_contents: bool,
     /// The arrays that are stored because this module decided it.
     pub stored: HashSet<NodeId>,
+    /// Operations and loads of one element of an array, with all that is computed for it.
     costs: HashMap<NodeId, f64>,
     contents: HashMap<NodeId, Content>,
     bodies: HashMap<NodeId, Body>,
-    /// Whether an array is needed at several places by some element, or at other indices than the
-    /// element's own.
+    /// Whether an element of the array needs, directly or through other arrays, an element at other indices than its
+    /// own.
     shifts: HashMap<NodeId, bool>,
     /// For stored arrays and reductions, the number of launches that it takes to compute them.
     ready: HashMap<NodeId, u32>,
@@ -72,13 +76,13 @@ pub struct Demand {
     lengths: HashSet<NodeId>,
     /// The linear forms of indices.
     forms: RefCell<reuse::Forms>,
-    /// The normal form of each sum and product of indices: most of them occur in every array.
+    /// A cache of the normal forms of sums and products of indices. Most of them occur in every array.
     normals: HashMap<NodeId, NodeId>,
-    /// The simplest form of each operation on symbols, for the same reason.
+    /// A cache of the simplest forms of operations on symbols.
     simplified: HashMap<Op, NodeId>,
 }
 
-/// What computing an element of an array includes, with the arrays that it reads.
+/// What computing an element of an array includes, along with the elements of other arrays that are computed for it.
 #[derive(Clone, Copy, Default)]
 pub struct Content {
     /// Whether it may leave an error record.
@@ -87,22 +91,22 @@ pub struct Content {
     pub loops: bool,
 }
 
-/// What is known of the function of an array.
+/// What is known of the function of an array, which computes an element from its indices or operands.
 #[derive(Clone, Copy, Default)]
 struct Body {
     /// The operations of one evaluation, without those of the arrays that it reads.
     cost: f64,
-    /// Whether it reads arrays itself.
+    /// Whether the function has reads of arrays in it, beside the operands of a map.
     reads: bool,
     /// Whether it may leave an error record itself.
     records: bool,
-    /// The number of launches that must come before: those of the scalars that it needs.
+    /// The number of launches that must run before: those that compute scalars which the function needs.
     ready: u32,
 }
 
 /// The maximum number of elements of a table along each axis.
 const MAX_OF_TABLE: i64 = COLUMNS;
-/// The number of indices of an element.
+/// The number of index variables that are set aside for an element: the maximum rank.
 const OF_ELEMENT: usize = 3;
 
 impl Demand {
@@ -163,7 +167,8 @@ impl Demand {
         self.g.ty(array).rank.into()
     }
 
-    /// Stores an array from now on. Returns the number of launches that must come before.
+    /// Stores an array from now on, and forgets what was found about the elements that need its elements. Returns the
+    /// number of launches that must run before the array can be computed.
     pub fn store(&mut self, array: NodeId) -> u32 {
         let ready = self.places(&[array]).ready;
         self.stored.insert(array);
@@ -189,7 +194,7 @@ impl Demand {
         all.into_iter().map(|n| self.normal(n)).collect()
     }
 
-    /// Returns a length in normal form, with lengths that are equal replaced by one of them.
+    /// Returns a length in normal form. Lengths that are equal by the shape rules get the same form.
     fn normal(&mut self, n: NodeId) -> NodeId {
         self.equations.resolve(&Linear::of(&self.symbols, n)).node(&mut self.symbols)
     }
@@ -206,13 +211,12 @@ impl Demand {
         *self.normals.entry(n).or_insert_with(|| Linear::of(symbols, n).node(symbols))
     }
 
-    /// Returns whether an extent is never negative. An array that is only read in a loop may have a
-    /// negative length, and then nothing of it is read.
+    /// Whether an extent is known not to be negative. Some are: those of arrays that only loops without steps read.
     fn is_length(&self, n: NodeId) -> bool {
         Linear::of(&self.symbols, n).at_least(&self.symbols, 0) || self.lengths.contains(&n)
     }
 
-    /// Notes how many launches it takes to compute a node that needs a launch.
+    /// Notes that a node is known after `ready` launches, its own included.
     pub fn launch(&mut self, n: NodeId, ready: u32) {
         self.ready.insert(n, ready);
     }
@@ -230,8 +234,9 @@ impl Demand {
         ready
     }
 
-    /// Returns whether a decision may store the array. A short table that reads nothing is left to unrolling, which
-    /// turns it into constants.
+    /// Returns whether the array is one that may be stored: it is computed, is not stored yet, depends on no element,
+    /// and its length is not negative. A short table that reads nothing is left to unrolling, which turns it into
+    /// constants.
     pub fn may_be_stored(&mut self, n: NodeId) -> bool {
         let is_table = match self.g.op(n) {
             Op::Generate(extents, _) => {
@@ -248,8 +253,14 @@ impl Demand {
             && self.extents(n).into_iter().all(|n| self.is_length(n))
     }
 
-    /// Returns whether an element of the array may need one element of another array at two places more than the
-    /// arrays that it reads do.
+    /// Returns whether an element of this array may need several elements of another array although each array that
+    /// it reads needs only one: it reads an array at several places, or it reads several arrays that may lead to
+    /// different elements of the same one. Only then is there something to decide for this array alone.
+    ///
+    /// ```text
+    /// b[i] = a[i] + a[i + 1]    true: it needs a at two places
+    /// c[i] = p[i] * q[i]        true if p and q both read at shifted indices, because both may read a
+    /// ```
     pub fn joins_places(&mut self, array: NodeId) -> bool {
         if self.is_leaf(array) {
             return false;
@@ -269,13 +280,14 @@ impl Demand {
         repeated || needed.len() > 1 && (others > 0 || shifted > 1)
     }
 
-    /// Returns all elements that one element of each of these arrays needs, those included.
+    /// Returns all elements that must be computed for one element of each of these arrays, including these.
     pub fn places(&mut self, roots: &[NodeId]) -> Places {
         let roots: Vec<Place> = roots.iter().map(|root| self.own_place(*root)).collect();
         self.places_from(&roots, None)
     }
 
-    /// Returns all elements that these elements need, those included, if `stored` is stored.
+    /// Returns all elements that must be computed for these ones, including these. The array `stored` counts as
+    /// stored, except among the roots: its elements are in the result, but what they need is not.
     fn places_from(&mut self, roots: &[Place], stored: Option<NodeId>) -> Places {
         let (mut out, mut seen) = (Places::default(), Visited::begin());
         let mut stack: Vec<u32> = Vec::new();
@@ -325,7 +337,7 @@ impl Demand {
         number as u32
     }
 
-    /// Returns the elements that an element needs, each with how often it is computed again.
+    /// Returns the elements that an element reads directly, each with how often it is computed again.
     fn needed(&mut self, place: Place) -> Vec<(Place, f64)> {
         let number = self.number(place);
         self.evaluate(number);
@@ -366,14 +378,14 @@ impl Demand {
         body
     }
 
-    /// Returns the place of an array's element at the indices of a context's element.
+    /// Returns the place of an array's element at the first index variables.
     fn own_place(&mut self, array: NodeId) -> Place {
         let (mut index, rank) = ([NodeId(0); OF_ELEMENT], self.rank(array));
         index[..rank].iter_mut().enumerate().for_each(|(axis, i)| *i = self.index(axis).1);
         (array, Index::from(&index[..rank]))
     }
 
-    /// Returns an index of the element, or, from [`OF_ELEMENT`] on, of a loop inside.
+    /// Returns a variable of [`Demand::index`].
     fn index(&mut self, number: usize) -> (Var, NodeId) {
         if self.index.len() <= number {
             self.index.resize(number + 1, None);

@@ -1,24 +1,27 @@
-//! Decides which arrays are cheaper to store than to compute again at each read. Fusion
-//! (`passes/fuse.rs`) stores the arrays that [`stored`] returns, and no others that the author did
-//! not ask to store.
+//! Decides which arrays are cheaper to store than to compute again at each read. Fusion (`passes/fuse.rs`) stores the
+//! arrays that [`stored`] returns, and no others that the author did not ask to store.
 //!
-//! The function is read once, operands before users. [`demand`] says which elements of which arrays one element of an
-//! array needs, as far as no stored array lies between. That determines how often an element of each array is
-//! computed in one *context*, that is, by everything that can share a launch: items over one index space that wait
-//! for the same number of launches. As soon as computing an array again costs more than storing it, it is stored, and
-//! everything that was found about it so far is forgotten. So no decision starts from the beginning, and the time is
-//! linear in the size of the program, apart from what is computed again on purpose.
+//! The function is read once, operands before users. A *context* is what can share a launch: the items over one index
+//! space that wait for the same number of launches. [`demand`] says which elements of which arrays one element of the
+//! context needs; the search ends at stored arrays. So it is known how often an element of each array is computed in
+//! the context. As soon as computing an array again costs more than storing it, the array is stored, and only what
+//! was found about its readers is evaluated again. So the time is linear in the size of the program.
+//!
+//! ```text
+//! a = map exp x, b[i] = a[i - 1] + a[i] + a[i + 1], c[i] = b[i - 1] + b[i + 1]
+//! an element of c needs 2 elements of b and 5 of a; a thread that computes 8 neighbours needs 12 of a: 1.5 times
+//! ```
 //!
 //! *The costs.* Storing an array is a round trip through memory: 8 bytes for each element, in which time an H200
 //! makes about [`ROUND_TRIP`] operations (2026-11-21: 0.128 ms for 2^26 elements of 4 bytes, at 30 TFLOP/s of
-//! multiply-adds). A result is stored in any case, so reading it is cheaper. [`reuse`] says how often the neighbours
-//! that a stencil reads are computed. So small stencils of stencils are fused, such as 3 x 3 of 3 x 3, but 5 x 5 of 5
-//! x 5 is not.
+//! multiply-adds). A result is stored in any case, so only reading it counts ([`READ_AGAIN`]). [`reuse`] says how
+//! often the neighbours that a stencil reads are computed. So small stencils of stencils are fused, such as 3 x 3 of
+//! 3 x 3, but 5 x 5 of 5 x 5 is not.
 //!
 //! If an array has fewer indices than the loops around a read, its element is computed again for each value of the
-//! indices that it lacks. That is little beside what these loops compute. The tiles of a product divide it by about
-//! 64, which hides cheap elements, but not an elementary function. An element that contains a reduction is stored if
-//! it is needed at two or more places.
+//! missing indices: in `sum over k of f(x[k]) * y[i]`, f(x[k]) is computed for each i. The loads of these loops hide
+//! cheap operations. The tiles of a product divide the repetitions by about 64, which hides cheap elements, but not
+//! an elementary function. An element that contains a reduction is stored if it is needed at two or more places.
 
 mod cost;
 mod demand;
@@ -79,8 +82,7 @@ pub fn stored(f: &Function) -> Stored {
     }
 }
 
-/// Returns whether any computed array could be needed twice. Most small functions have none, and
-/// are compiled while a program runs.
+/// Whether an element of a computed array could be needed twice. If not, the analysis is left out, which saves time.
 fn may_repeat(f: &Function) -> bool {
     let g = &f.graph;
     let is_made = |n: NodeId| matches!(g.op(n), Op::Map(..) | Op::Generate(..));
@@ -125,8 +127,8 @@ fn kept_anyway(f: &Function) -> HashSet<NodeId> {
     out
 }
 
-/// What identifies a context: the extents of its index space, whether its elements are counted
-/// through (a reduction of a matrix), and the number of launches that come before.
+/// What identifies a context: the extents of its index space, whether its elements are counted by one index in
+/// row-major order (a reduction of a matrix), and the number of launches that come before.
 type Key = (Vec<NodeId>, bool, u32);
 
 /// Everything that can share a launch.
@@ -134,12 +136,12 @@ type Key = (Vec<NodeId>, bool, u32);
 struct Context {
     /// The arrays whose elements are computed.
     roots: Vec<NodeId>,
-    /// The elements that these need.
+    /// The elements that must be computed for one element of each root.
     places: Rc<Places>,
 }
 
-/// Whether a function may have stages. Several steps of an iteration may share a launch, which needs all work of a
-/// step in one launch; and if the author stores arrays, stored arrays are in memory.
+/// Whether a function may have stages (`stages.rs`). The step of an iteration has none, because a launch can make
+/// several steps only if one launch has all work of a step. A function whose author stores arrays has none either.
 fn may_have_stages(f: &Function) -> bool {
     !f.is_step && !f.needs(|n| matches!(f.graph.op(n), Op::Materialize(_) | Op::Iterate { .. }))
 }
@@ -150,7 +152,7 @@ struct Decide {
     contexts: IndexMap<Key, Context, FxBuildHasher>,
     /// The numbers of the contexts in which elements of an array are computed, in ascending order.
     of_array: HashMap<NodeId, Vec<usize>>,
-    /// The contexts that need other elements than they did.
+    /// The contexts that must be examined again, because an array was stored or roots were added.
     changed: Vec<usize>,
     /// Whether arrays may be stored as stages of chains of stencils from now on.
     may_have_stages: bool,
@@ -191,7 +193,7 @@ impl Decide {
                     }
                     _ => self.launch(n, &[x], &[], false),
                 },
-                // what it stores has been examined already
+                // the `materialize` above has examined it
                 ref op if op.is_stored_apart() => {}
                 Op::Iterate { count, args, .. } => {
                     let is_scalar = |a: &NodeId| g.ty(*a).is_scalar();
@@ -222,8 +224,8 @@ impl Decide {
         self.demand.launch(n, ready + 1);
     }
 
-    /// Stores what an element of this array alone would compute too often. Stencils of stencils grow by a factor at
-    /// each level, so this is decided before a context needs them.
+    /// Stores the arrays whose elements one element of `array` would compute too often. This comes before contexts:
+    /// each level of a chain of stencils needs a factor more elements, which would take too long to evaluate.
     fn alone(&mut self, array: NodeId) {
         while self.demand.joins_places(array) && !self.demand.is_exceeded(array) {
             let places = self.demand.places(&[array]);
@@ -240,8 +242,8 @@ impl Decide {
         }
     }
 
-    /// Adds arrays to the context to which they belong, and stores what is computed too often.
-    /// Returns the number of launches that must come before.
+    /// Adds arrays to the context to which they belong, and stores what is then computed too often. Returns the
+    /// number of launches that must run before the context.
     fn context(&mut self, roots: &[NodeId], is_reduced: bool) -> u32 {
         let ready = self.demand.places(roots).ready;
         let roots: Vec<NodeId> = roots.iter().copied().filter(|x| !self.demand.is_leaf(*x)).collect();
@@ -260,7 +262,7 @@ impl Decide {
         of.or_default().roots.extend(roots);
     }
 
-    /// Returns contexts in the order of what identifies them.
+    /// Sorts contexts by their keys, so that the order of decisions depends on the program alone.
     fn by_key(&self, mut contexts: Vec<usize>) -> Vec<usize> {
         contexts.sort_by_key(|i| self.contexts.get_index(*i).map(|of| of.0));
         contexts
@@ -299,8 +301,8 @@ impl Decide {
         })
     }
 
-    /// Whether storing an array that several contexts compute once each makes them compute less. If the reader of the
-    /// array needs it a launch earlier, what the array is computed from is computed twice instead.
+    /// Whether storing an array pays if each of several contexts computes it once (in all other cases it does). Its
+    /// own launch then computes again what its elements share with those of the contexts, so it may save nothing.
     fn gains(&mut self, x: NodeId) -> bool {
         let numbers = self.of_array.get(&x).into_iter().flatten();
         let contexts: Vec<Context> = numbers.map(|i| self.contexts[*i].clone()).collect();
@@ -313,14 +315,14 @@ impl Decide {
         }
         let mut gain = -self.demand.cost(x);
         for c in contexts {
-            // a reduction of the array itself will read it
+            // if the array itself is reduced in the context, the reduction reads it once it is stored
             let others: Vec<NodeId> = c.roots.iter().copied().filter(|root| *root != x).collect();
             gain += self.demand.cost_until(&c.roots, None) - self.demand.cost_until(&others, Some(x));
         }
         gain > if self.kept_anyway.contains(&x) { READ_AGAIN } else { ROUND_TRIP }
     }
 
-    /// Finds the elements that a context needs.
+    /// Finds the elements that a context needs, and updates [`Decide::of_array`].
     fn look(&mut self, i: usize) {
         let context = &mut self.contexts[i];
         let places = Rc::new(self.demand.places(&context.roots));
@@ -339,9 +341,10 @@ impl Decide {
         }
     }
 
-    /// Returns an array that costs more to compute again than to store. Of several, it is the one whose storing makes
-    /// the roots cheapest, because others may be expensive only because of it. `more` says how often an element is
-    /// computed beyond the first time. If `is_full`, every array that is computed again counts as too expensive.
+    /// Returns an array that costs more to compute again than to store: `more` (how often an element is computed
+    /// beyond the first time) times its cost exceeds the cost of storing. Of several such arrays, it is the one whose
+    /// storing makes the roots cheapest: others may be expensive only because they need this one. If `is_full`, every
+    /// array that is computed again counts as too expensive.
     fn worst(
         &mut self,
         (roots, places): (&[NodeId], &Places),
@@ -360,7 +363,7 @@ impl Decide {
         if again.is_empty() {
             return None;
         }
-        // if an array is computed again only for arrays that are computed again as often, it is not stored for these
+        // of a chain of arrays that are all computed again as often, only the last one is a candidate
         let of = |x: &NodeId| again.get(x).copied().unwrap_or(0.0);
         let wanted: HashSet<NodeId> =
             self.demand.reads(places).filter(|(reader, x)| of(reader) < of(x)).map(|(_, x)| x).collect();

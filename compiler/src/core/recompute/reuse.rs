@@ -1,4 +1,11 @@
-//! How often an element that is needed at several places is computed.
+//! How often an array's elements are computed per element that reads them. Neighbouring elements read overlapping
+//! neighbourhoods, and a thread computes several neighbours, so a value that 9 of them need is not computed 9 times:
+//!
+//! ```text
+//! x[i - 1], x[i], x[i + 1] of a vector:     a thread computes 8 elements and needs 8 + 2 of x: 10 / 8 = 1.25
+//! 3 x 3 neighbours of a matrix:             4 x 4 elements need 6 x 6:                         36 / 16 = 2.25
+//! x[i], x[k[i]]:                            the distance is not constant, so nothing is shared: 2
+//! ```
 
 use super::demand::Index;
 use crate::core::linear::{Linear, Terms};
@@ -7,21 +14,22 @@ use crate::scalar::BinaryOp;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
-/// The number of elements that a GPU's thread computes side by side along the only axis of a vector, and along each
-/// of the last two axes of other arrays. They share what they need.
+/// The number of neighbours that a thread of a GPU computes, along the only axis of a vector (`OF_VECTOR`) and along
+/// each of the last two axes of other arrays (`OF_AXIS`). They share what they need.
 const OF_VECTOR: f64 = 8.0;
 const OF_AXIS: f64 = 4.0;
 
 /// The maximum number of iterations of a loop inside of an element that is unrolled.
 pub const UNROLLED: i64 = 16;
-/// How often an element counts as computed again if the number of iterations is unknown. It makes an elementary
-/// function be stored, but not a division, because loads hide that.
+/// How often an element counts as computed again if the number of iterations is unknown. With this factor an
+/// elementary function (20 operations) costs more than storing, but a division (8) does not: the loop's loads hide
+/// it.
 pub const REPEATED: f64 = 5.0;
-/// The same for an operand of a matrix product, whose tiles share elements.
+/// The same factor for an operand of a matrix product, whose tiles share elements.
 pub const OF_PRODUCT: f64 = 4.0;
 
-/// Returns how often an element is computed again if the loops around its read with these numbers of iterations are
-/// not among the element's indices; `None` stands for an unknown number.
+/// Returns how often an element counts as computed again in loops on whose indices it does not depend, given the
+/// loops' numbers of iterations; `None` stands for an unknown number.
 pub fn repeated(loops: impl Iterator<Item = Option<i64>>) -> f64 {
     let short = |times: Option<i64>| match times {
         Some(n) if n <= UNROLLED => (n - 1).max(0) as f64 / OF_VECTOR,
@@ -30,12 +38,13 @@ pub fn repeated(loops: impl Iterator<Item = Option<i64>>) -> f64 {
     loops.map(short).sum::<f64>().min(REPEATED)
 }
 
-/// The linear forms of indices that were asked for, without their clamps.
+/// A cache of the linear forms of indices, without their clamps: i + 2 j + 3 has the terms i + 2 j and the constant
+/// 3.
 #[derive(Default)]
 pub struct Forms {
-    /// The number of an index's terms, and its constant.
+    /// For each index, the number that `terms` gives to its terms, and its constant.
     of: HashMap<NodeId, (u32, i64)>,
-    /// The number of each sum of terms. Indices with the same number are at constant distances.
+    /// A number for each sum of terms. Indices with the same number are at a constant distance from each other.
     terms: HashMap<Terms, u32>,
 }
 
@@ -52,10 +61,10 @@ impl Forms {
     }
 }
 
-/// Returns how often an element of an array that is needed at these places is computed, relative to once. A thread
-/// that computes a square of 4 by 4 elements (8 elements of a vector) computes the square and its halo once, if the
-/// places are at constant distances from each other. Places at other distances, such as those of a gather, share
-/// nothing.
+/// Returns how many elements of an array are computed per element of its reader, if the reader needs the array at
+/// these places. Places at constant distances from each other share a halo: a thread computes the 4 by 4 elements (8
+/// elements of a vector) and the halo around them once. Places at other distances, such as those of a gather, share
+/// nothing, so their numbers add up.
 pub fn factor<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p Index> + Clone) -> f64 {
     let mut others = places.clone();
     let (Some(place), has_others) = (others.next(), others.next().is_some()) else { return 0.0 };
@@ -70,7 +79,8 @@ pub fn factor<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p
         }
         (terms, distances)
     };
-    // the places at constant distances from the first one, which are mostly all
+    // `one` has the places at constant distances from the first place, which are nearly always all of them; `near`
+    // has the other ones
     let (first, mut one) = (form(place).0, Neighbours::default());
     let mut near: IndexMap<[u32; MAX_RANK], Neighbours, FxBuildHasher> = IndexMap::default();
     for place in places {
@@ -80,7 +90,8 @@ pub fn factor<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p
     near.values().fold(one.together(rank), |sum, of| sum + of.together(rank))
 }
 
-/// Whether all places are at constant distances from `own`, apart from the clamps at edges.
+/// Whether all places are at constant distances from the element's own indices `own`. Clamps at the edges of arrays
+/// are ignored.
 pub fn is_around<'p>(g: &Graph, own: &[NodeId], mut places: impl Iterator<Item = &'p Index>) -> bool {
     let is_near = |(i, own): (&NodeId, &NodeId)| {
         let form = unclamped(g, *i);
@@ -89,14 +100,15 @@ pub fn is_around<'p>(g: &Graph, own: &[NodeId], mut places: impl Iterator<Item =
     places.all(|place| place.iter().zip(own).all(is_near))
 }
 
-/// Returns how much work of an element may be done again, relative to computing every value once. Halos are computed
-/// again on purpose; for elements at other places there is no reason to allow it (the law of work).
+/// Returns how much work an element may take, relative to computing every value once (the law of work): 4 times if
+/// places share a halo, whose values are computed again on purpose, and else twice.
 pub fn most_again<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p Index> + Clone) -> f64 {
     let is_halo = factor(g, forms, places.clone()) < places.count() as f64;
     if is_halo { 4.0 } else { 2.0 }
 }
 
-/// Returns an index without the clamps that keep it inside of an array: in the interior they change nothing.
+/// Returns an index without the minima and maxima that keep it inside of an array: in the interior they change
+/// nothing.
 fn unclamped(g: &Graph, index: NodeId) -> Linear {
     if let Op::Binary(BinaryOp::Max | BinaryOp::Min, a, b) = *g.op(index) {
         match (g.is_closed(a), g.is_closed(b)) {
@@ -136,7 +148,8 @@ impl Neighbours {
         }
     }
 
-    /// Returns how often an element that is needed at these places, of arrays of this rank, is computed.
+    /// Returns the number of elements of a thread's square with its halo, divided by those of the square alone, but
+    /// no more than the number of places.
     fn together(&self, rank: usize) -> f64 {
         let mut together = 1.0;
         for axis in 0..rank {

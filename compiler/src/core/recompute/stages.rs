@@ -1,7 +1,8 @@
-//! Stages of chains of stencils: matrices that one launch computes on the way to others, in a cache or in shared
-//! memory (`schedule/alternatives/stencil_chain.rs`). Storing them takes no round trip through memory, so they are
-//! stored as soon as computing them again costs more than reading them from there. If a target has no cheaper way,
-//! the schedule computes them again.
+//! Stages of chains of stencils. A *stage* is a matrix between two stencils. One launch computes the chain in tiles,
+//! so that a stage is written and read in a cache or in shared memory (`schedule/alternatives/stencil_chain.rs`),
+//! without a round trip through memory. A stage therefore pays as soon as computing its elements again costs more
+//! than such a store and load ([`NEAR`]). If a target has no launch for the chain, the schedule computes the elements
+//! again.
 
 use super::Decide;
 use crate::core::NodeId;
@@ -10,7 +11,9 @@ use crate::core::NodeId;
 const NEAR: f64 = 8.0;
 
 impl Decide {
-    /// Returns an array that becomes a stage before this context.
+    /// Returns an array that becomes a stage of this context's chain, if there is one. Only this context needs the
+    /// array, at constant distances and in no loop, and neither the array nor the context has loops or may leave
+    /// error records.
     pub(super) fn stage(&mut self, i: usize) -> Option<NodeId> {
         let ((extents, is_reduced, _), context) = self.contexts.get_index(i)?;
         if !self.may_have_stages || *is_reduced || extents.len() != 2 {
@@ -38,7 +41,8 @@ impl Decide {
             }
             let more = self.demand.reuse_of(x, &context.places) - 1.0;
             let again = more * self.demand.cost_within(x, &context.places);
-            // the stage nearest to the context comes first: earlier stages are then found from that one
+            // the array that costs most is the stage nearest to the context; earlier stages are found later, when
+            // this stage is a context of its own
             if again > NEAR && found.is_none_or(|f| again > f.0) {
                 found = Some((again, x));
             }

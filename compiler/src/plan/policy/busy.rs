@@ -1,27 +1,32 @@
 //! How much of a device the blocks of a launch keep busy.
 //!
-//! A device has room for some blocks at once. If there are fewer blocks, a part of it is idle. It is also idle in a
-//! last, partial round of blocks, and so are threads of blocks beyond the end of the index space: a strip of 128
-//! columns has half of its lanes idle where there are 64. A variant with large blocks or wide strips does less work
-//! for an element, so it is the fastest as long as enough of the device is busy.
+//! A device has room for a number of resident blocks, and runs the blocks of a launch in *rounds* (waves) of that
+//! number. Parts of the device are idle in the last, partial round (tail effect). Threads are also idle in blocks
+//! that reach beyond the end of the index space: a strip of 128 columns has half of its lanes idle where there are
+//! 64. A variant with large blocks or wide strips takes less work for each element, so it is the fastest if enough of
+//! the device is busy.
+//!
+//! ```text
+//! share = blocks / (rounds * resident blocks) * elements / (elements for which the blocks have room)
+//! ```
 
 use super::{Device, Space};
 use crate::plan::gpu::{GpuVariant, Grid};
 
 /// The threads that are assumed to be resident on a multiprocessor at once: those of four blocks of 256.
 const RESIDENT_THREADS: u32 = 1024;
-/// The number of blocks on a multiprocessor whose warps go through a segment each. One such block has enough loads in
-/// flight, so a single round keeps the whole device busy if each multiprocessor has a block.
+/// The number of resident blocks for each multiprocessor, if each warp of a block goes through a segment. One such
+/// block has enough loads in flight, so a single round counts as full if each multiprocessor has a block.
 const RESIDENT_OF_SEGMENTS: u32 = 2;
 
-/// A share of a device.
+/// A share of a device: `have` of `of` threads.
 pub(super) struct Share {
     have: u128,
     of: u128,
 }
 
 impl Share {
-    /// Whether the share is at least `parts` of `whole` parts.
+    /// Whether the share is at least `parts` / `whole`.
     pub(super) fn is_at_least(&self, parts: u32, whole: u32) -> bool {
         self.have.saturating_mul(whole.into()) >= self.of.saturating_mul(parts.into())
     }
@@ -51,7 +56,7 @@ impl GpuVariant {
         }
     }
 
-    /// Returns the number of elements, and the number for which the blocks have room along the axes that they cut.
+    /// Returns the number of elements, and the number for which the blocks have room, along the axes that blocks cut.
     fn room(&self, space: &Space) -> (u128, u128) {
         let along = |n: u64, each: u32| u128::from(n.div_ceil(each.into()).max(1)) * u128::from(each);
         let n = space.elements();

@@ -8,19 +8,19 @@ use crate::plan::gpu::{GpuVariant, Grid, TICKET_COUNTERS, TICKET_VALUES, pieces}
 /// Number of 128-thread teams of a reduction that are assumed to be resident on one multiprocessor
 /// of any device: 1024 threads, for which the cheapest reductions are compiled.
 const RESIDENT_TEAMS: u64 = 8;
-/// The maximum number of tiles of a team of a reduction if there are more blocks than can be resident at once: the
-/// less the last blocks have to do, the less of the device is idle meanwhile. Sums of 2^28 elements take 4 % (f32)
-/// and 12 % (f16) longer with 32 tiles.
+/// The maximum number of tiles of a team of a reduction if there are more blocks than can be resident at once. Small
+/// blocks shorten the last, partial round, in which a part of the device is idle. Sums of 2^28 elements take 4 %
+/// (f32) and 12 % (f16) longer with 32 tiles.
 const SPAN_OF_WAVES: u32 = 8;
 /// Number of 256-thread blocks of a segmented reduction that are assumed to be resident on one
 /// multiprocessor. Most segmented reductions are compiled for this number.
 const RESIDENT_BLOCKS: u64 = 4;
-/// About how many planes a block of a stream of planes loads that other blocks compute: the planes that it reads
-/// around its own.
+/// About how many planes a block of [`Grid::Stream`] loads beside its own: the halo, whose planes other blocks
+/// compute.
 const PLANES_AROUND: u32 = 2;
-/// Maximum number of threads that add the panels of one result together; and the number of panels
-/// whose loads such a thread keeps in flight, beyond which further threads share the panels.
+/// The maximum number of threads that add the panels of one result.
 const MAX_ADDERS: u32 = 16;
+/// The number of panels whose loads one such thread keeps in flight. If there are more, several threads share them.
 const PANELS_IN_FLIGHT: u64 = 16;
 
 /// How a variant's work is distributed.
@@ -31,7 +31,9 @@ pub(super) struct Spread {
 }
 
 impl GpuVariant {
-    /// Chooses the smallest span with which all blocks can be resident at once, and the scratch.
+    /// Chooses the span and the scratch. The span is the smallest one with which all blocks can be resident at once,
+    /// so that there is one round of blocks; if `max_span` does not suffice for that, it is [`SPAN_OF_WAVES`] or
+    /// `max_span`, depending on the grid.
     pub(super) fn spread(&self, space: &Space, multiprocessors: u64) -> Spread {
         let (n, of_segment) = (space.elements(), space.of_segment());
         let tiles = n.div_ceil(TILE as u64);
@@ -48,7 +50,8 @@ impl GpuVariant {
                 Spread { span: Some(span), scratch: Scratch { elements, counters } }
             }
             Grid::SegmentTiles { min_span, max_span } => {
-                // at least four blocks per segment: otherwise warps would wait for the one that has more tiles
+                // at least four blocks per segment: with fewer, other warps would wait for the warp with the most
+                // tiles
                 let max_span = max_span.min(1 << (of_segment / 32).clamp(1, u64::from(max_span)).ilog2());
                 let blocks = n.saturating_mul(of_segment.div_ceil(8));
                 let span = doubled(blocks, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
@@ -91,7 +94,6 @@ impl GpuVariant {
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
             Grid::Packed { .. } => Spread { span: Some(1), ..none },
-            // independent of the device; the scratch belongs to the kernel that left the panels
             Grid::Sums { .. } => {
                 let panels = space.inner_length.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MAX_ADDERS, PANELS_IN_FLIGHT)), ..none }
@@ -130,8 +132,7 @@ pub(super) fn of_team(tiles: u64, least: u32, most: u32, resident: u64) -> u32 {
 }
 
 /// Returns a span for `tiles` units of work: `least`, doubled until at most `full` teams are needed, which can all be
-/// resident at once, but not above `most`. Blocks that have to wait until others end cost more than blocks with more
-/// units.
+/// resident at once, or until it reaches `most`. A second round of blocks costs more than blocks with more units.
 pub(super) fn doubled(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
     let mut span = least;
     while span < most && tiles.div_ceil(span.into()) > full {

@@ -135,7 +135,7 @@ m over any runs any\n";
     assert_eq!(chosen(&[128, 65], 512, Some(rows)), Some("any"));
     // all panels of such a product would take too much scratch
     assert_eq!(chosen(&[4096, 4096], 4096, None), Some("even"));
-    // what is said of all sizes
+    // a choice for all sizes
     assert_eq!(chosen(&[64, 64], 8, None), Some("any"));
     let of = |line: &str| {
         let section = parse(&format!("arraygpu tuning 1\ndevice D\npackage p k\n{line}")).unwrap().remove(0);

@@ -1,4 +1,5 @@
-//! The interior of a group's elements: computed once, used by its facts and by the strategies of both targets.
+//! What `interior.rs` returns about some elements: which nodes are simpler in the interior, and how wide the boundary
+//! then is. It is computed once for a group and used by the group's facts and by the strategies of both targets.
 
 use crate::core::NodeId;
 use rustc_hash::FxHashMap as HashMap;
@@ -13,9 +14,9 @@ pub struct Decided {
     pub index: Vec<NodeId>,
     /// The program's values of the element at these indices.
     pub roots: Vec<NodeId>,
-    /// The nodes that the interior replaces, with what replaces them.
+    /// For each node that is simpler in the interior, the simpler node.
     pub memo: HashMap<NodeId, NodeId>,
-    /// The boundary widths within which that is right.
+    /// The boundary widths, one pair per axis: `memo` is right for indices that keep these distances from the edges.
     pub widths: Vec<BoundaryWidth>,
 }
 

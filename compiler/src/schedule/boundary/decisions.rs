@@ -61,7 +61,7 @@ pub enum Answer {
 pub struct Decision {
     /// The operation. `None` is `within`, 0 <= a < b.
     pub op: Option<BinaryOp>,
-    /// The forms that must not be negative.
+    /// The conditions: none of these forms may be negative.
     pub when: &'static [Form],
     /// The value that the operation then has.
     pub is: Answer,

@@ -5,9 +5,10 @@
 //!     ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
 //! ```
 //!
-//! If all reads of an array agree on the values beyond its edges, the interior's code is right for every element once
-//! the halo is filled, and each value of the halo is computed once for all elements that read it. An array that is
-//! only read in bounds gets a plain halo, whose values no element uses.
+//! If all reads of an array agree on the values beyond its edges, a strategy fills the halo of its tile with these
+//! values and then runs the interior's code for every element. Each value of the halo is computed once, however many
+//! elements read it. An array that is only read in bounds gets a plain halo: no element uses its values, so nothing
+//! is loaded for them.
 
 use super::interior::{self, Interior};
 use super::rebuilt::rebuilt;
@@ -22,8 +23,8 @@ use crate::schedule::groups::FusedGroup;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// An array's element at any index, in bounds or beyond an edge: `value` is an expression of the
-/// variables `at`.
+/// The value of an array at any index, in bounds or beyond an edge: `value` is an expression of the
+/// variables `at`, which are that index.
 struct HaloElement {
     at: Vec<NodeId>,
     value: NodeId,
@@ -34,17 +35,20 @@ struct HaloElement {
 /// The halo of each array that a fused group reads.
 pub struct Halo(IndexMap<NodeId, HaloElement>);
 
-/// A read of an array at a constant distance in the interior. `node` is the same read in the
-/// program's element.
+/// A read that is at a constant distance in the interior.
 struct Read {
+    /// The read in the program's element, with its clamps: `x[max(i - 1, 0)]`.
     node: NodeId,
+    /// The array that it reads.
     array: NodeId,
+    /// The distance from the element's own index in the interior: -1 for the read above.
     tap: Vec<i64>,
 }
 
 impl Halo {
-    /// Returns `None` if elements at the edges are computed in another way than interior ones, or
-    /// may leave an error record.
+    /// Finds the halo of each array that the group reads. Returns `None` if elements at the edges differ from
+    /// interior ones by more than the indices of their reads, if two reads of an array disagree on a value beyond its
+    /// edges, or if elements may leave an error record.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
         let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
@@ -96,8 +100,9 @@ impl Halo {
 }
 
 impl HaloElement {
-    /// Whether the value is the array's own element in bounds, and reads no other array. Its reads
-    /// are then clamped, so that they are never out of bounds.
+    /// Checks that the value is the array's own element in bounds, and that it reads no other array. If both hold,
+    /// clamps the indices of its reads, so that no lane reads outside of the array, not even one that discards the
+    /// value, and returns true.
     fn settle(&mut self, l: &mut LaunchContext, array: NodeId) -> bool {
         let other = |n: &NodeId| {
             let op = l.g.op(*n);
@@ -163,8 +168,12 @@ fn reads(
     Some(out)
 }
 
-/// Returns the read as an expression of the index `at` at which it reads in the interior, in a
+/// Returns the read as an expression of `at`, the index at which it reads in the interior. The expression is in a
 /// normal form, so that equal expressions are the same node.
+///
+/// ```text
+/// x[max(i - 1, 0)]: at = i - 1, so i = at + 1    ->   x[max(at, 0)]
+/// ```
 fn moved(g: &mut Graph, read: &Read, index: &[NodeId], at: &[NodeId]) -> NodeId {
     let mut env = HashMap::default();
     for ((own, e), by) in index.iter().zip(at).zip(&read.tap) {

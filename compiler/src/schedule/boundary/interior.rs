@@ -10,8 +10,8 @@
 //! Comparisons, `min`, `max`, remainders and `within` of indices are replaced by simpler values where constant
 //! boundary widths prove these. The widths are the least ones that suffice. In the interior, the new code gives the
 //! same bits as the program's element and leaves no error record that the program does not leave; at the edges the
-//! program's element is computed. If an index is shifted by a value that only the call knows, operations on it are
-//! never replaced, because the sum might wrap.
+//! program's element is computed. If an index is shifted by a value that is known only at run time, operations on it
+//! are never replaced, because the sum might overflow.
 
 pub use super::decided::BoundaryWidth;
 use super::decided::Decided;
@@ -32,17 +32,17 @@ const MOST: i64 = 64;
 /// The interior of a fused group.
 #[derive(Clone)]
 pub struct Interior {
-    /// The arrays that the group's items store, in their order, with elements that are right in the
-    /// interior.
+    /// The arrays that the group's items store, in the order of the items. Their elements are the simpler ones, which
+    /// are right only in the interior.
     pub arrays: Vec<NodeId>,
     /// The boundary widths, one pair per axis.
     pub widths: Vec<BoundaryWidth>,
-    /// What was decided about the elements at variable indices; `None` if nothing had to be decided.
+    /// The replacements in the elements; `None` if no element has an operation that could be replaced.
     pub decided: Option<Rc<Decided>>,
 }
 
 impl Interior {
-    /// Returns the fused group unchanged, with every element in the interior.
+    /// Returns an interior that has every element: nothing is replaced, so no axis has a boundary.
     pub fn whole(fused: &FusedGroup) -> Interior {
         let arrays = fused.items.iter().map(|it| it.node).collect();
         Interior { arrays, widths: vec![(0, 0); fused.domain.len()], decided: None }
@@ -116,7 +116,8 @@ fn decided(
     (memo, facts.widths)
 }
 
-/// Returns the operands of an operation that boundary widths may decide.
+/// Returns the operands of an operation that has a simpler value where its index is far enough from the edges:
+/// a comparison, minimum, maximum, remainder or `within` of integers.
 pub fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
     match *op {
@@ -129,20 +130,22 @@ pub fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     }
 }
 
-/// Returns an extent in place of its maximum with 1: an element exists, so no extent is 0.
+/// Returns the divisor of a remainder in its simplest form. `max(n, 1)` becomes n if n is an extent of the index
+/// space: code of an element only runs if there are elements, and then no extent is 0.
 pub fn divisor(g: &Graph, n: NodeId, is_extent: impl Fn(NodeId) -> bool) -> NodeId {
     let extent = without_bound(g, n);
     if is_extent(extent) { extent } else { n }
 }
 
-/// Returns for how many indices at the end of an axis a form is negative, if the index has the
-/// coefficient `k` and the form is -`missing` at the end: ceil(missing / |k|).
+/// Returns for how many indices next to an edge a form is negative, if it is -`missing` at the edge and grows by |k|
+/// with each step away from it: ceil(missing / |k|).
 fn width(missing: i64, k: i64) -> i64 {
     let step = k.saturating_abs();
     missing / step + i64::from(missing % step != 0)
 }
 
-/// The assumptions so far: each index lies within its axis, excluding the boundary widths.
+/// What may be assumed about the indices: along each axis, `widths.0 <= index < extent - widths.1`. The widths grow
+/// as operations are replaced.
 pub struct Facts<'a> {
     index: &'a [NodeId],
     extents: Vec<Linear>,
@@ -156,7 +159,7 @@ impl<'a> Facts<'a> {
         Facts { index, extents: extents.iter().map(|n| Linear::of(g, *n)).collect(), widths }
     }
 
-    /// Whether a form that cannot wrap is not negative, as far as the boundary widths show it.
+    /// Whether the boundary widths show that a form is not negative. The caller knows that the form cannot overflow.
     pub fn proves(&self, g: &Graph, form: &Linear) -> bool {
         self.widened(g, self.widths.clone(), form).is_some_and(|needed| needed == self.widths)
     }
@@ -188,8 +191,8 @@ impl<'a> Facts<'a> {
         self.choose(g, choices)
     }
 
-    /// Returns the node of the choice whose forms are not negative within the narrowest boundary,
-    /// and widens the boundary to that.
+    /// Takes the choice that needs the narrowest boundary to make its forms not negative, widens the boundary to
+    /// that, and returns the node of the choice.
     fn choose(&mut self, g: &Graph, choices: Vec<(Vec<Linear>, NodeId)>) -> Option<NodeId> {
         let needs = |forms: &[Linear]| {
             forms.iter().try_fold(self.widths.clone(), |widths, form| self.widened(g, widths, form))
@@ -200,7 +203,13 @@ impl<'a> Facts<'a> {
         Some(node)
     }
 
-    /// Returns the boundary widths, widened so that a form with one index is not negative.
+    /// Returns `widths`, widened so that a form is not negative. Returns `None` if the form has several indices, or
+    /// if no constant width up to [`MOST`] suffices.
+    ///
+    /// ```text
+    /// i - 2              least at i = 0:       -2, so the width before becomes 2
+    /// n - 1 - (i + 3)    least at i = n - 1:   -3, so the width after becomes 3
+    /// ```
     fn widened(
         &self,
         g: &Graph,
@@ -229,8 +238,8 @@ impl<'a> Facts<'a> {
         Some(widths)
     }
 
-    /// Whether a form cannot wrap: it has small coefficients, and its terms are indices, lengths, and extents that
-    /// are not sums themselves.
+    /// Whether a form cannot overflow: its constant and its coefficients are small, and its terms are indices,
+    /// lengths of arrays, and extents that are a single node, apart from a small constant.
     fn is_small(&self, g: &Graph, form: &Linear) -> bool {
         let is_extent = |t: &NodeId| {
             self.extents.iter().any(|e| {
@@ -341,7 +350,8 @@ mod tests {
         assert_eq!(vector(body), (vec![(2, 3)], vec![vec![-2], vec![3]]));
     }
 
-    /// Values that only a call knows decide nothing, and half of a vector does not either.
+    /// Nothing is replaced for an index that is shifted by a value of the call, nor for a test that holds in half of
+    /// the vector or up to a distance beyond `MOST`.
     #[test]
     fn undecided() {
         let body = "    %j = add %i, %k

@@ -7,11 +7,13 @@
 //! select(0 < i && i < n - 1, x[max(i - 1, 0)] + .., y)  ->   select(0 < i && i < n - 1, x[i - 1] + .., y)
 //! ```
 //!
-//! A read beyond the edge of the array may give any value, because a `select` discards it. The form assumes that
-//! extents are so long that no index is near both ends of an axis ([`Predicated::least`]).
+//! Both arms of a `select` are computed. The arm that is not taken may read beyond the edge of the array, and
+//! whatever value it gets there is discarded. The form assumes that every axis is so long that no index is near both
+//! of its ends ([`Predicated::least`]).
 //!
-//! For an index that wraps around, no element at a constant distance can be selected. If the caller has the elements
-//! of the other end beyond an edge ([`Domain::may_wrap`]), such an index becomes the plain one:
+//! An index that wraps around reads at a distance that depends on the extent, so no read at a constant distance can
+//! replace it. But if the caller keeps a copy of the other end's elements beyond each edge ([`Domain::may_wrap`]),
+//! such an index becomes the plain one:
 //!
 //! ```text
 //! x[(i + n - 1) % n]                                    ->   x[i - 1]
@@ -24,7 +26,8 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A length greater than that of any axis, for an analysis that must not take an axis for a short one.
+/// A length greater than that of any axis. [`Edges::choices`] makes the length of an axis a variable, which this
+/// bounds.
 const ENDLESS: i64 = 1 << 40;
 
 /// The predicated form of an element.
@@ -34,7 +37,7 @@ pub struct Predicated {
     pub value: NodeId,
     /// The minimum length of each axis for which the form is right.
     pub least: i64,
-    /// For each axis, whether reads beyond its edges go on at the other end.
+    /// For each axis, whether the form reads beyond its edges and expects a copy of the other end's elements there.
     pub wrapped: Vec<bool>,
 }
 
@@ -44,10 +47,10 @@ pub struct Domain<'a> {
     pub index: &'a [NodeId],
     /// The extent of each axis.
     pub extents: &'a [NodeId],
-    /// Returns the least and the greatest distance at which an array may be read, one pair per
-    /// axis.
+    /// Returns the least and the greatest distance from the element at which the caller holds values of an array, one
+    /// pair per axis.
     pub reach: &'a dyn Fn(NodeId) -> Vec<(i64, i64)>,
-    /// If reads go on at the other end of an axis: whether the caller has the elements of that end beyond the edge.
+    /// Whether the caller holds a copy of the other end's elements beyond each edge, if the element wraps around.
     pub may_wrap: bool,
 }
 
@@ -73,7 +76,7 @@ pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicate
     Some(Predicated { value, least: edges.least, wrapped: edges.wrapped })
 }
 
-/// Whether a value of the predicated form depends on an index only by which elements it reads.
+/// Whether a value uses an index only to read elements, and not in a comparison or in arithmetic.
 pub fn only_reads_by(g: &Graph, value: NodeId, index: NodeId) -> bool {
     let (mut pending, mut seen) = (vec![value], HashSet::default());
     while let Some(n) = pending.pop() {
@@ -87,10 +90,15 @@ pub fn only_reads_by(g: &Graph, value: NodeId, index: NodeId) -> bool {
     true
 }
 
+/// The rewriting of one element, in two walks: the first simplifies arms of `select` ([`Edges::selected`]), the
+/// second one replaces reads ([`Edges::rewritten`]).
 struct Edges<'a> {
     domain: &'a Domain<'a>,
+    /// The results of the first walk.
     selected: HashMap<NodeId, NodeId>,
+    /// The results of the second walk.
     read: HashMap<NodeId, NodeId>,
+    /// See [`Predicated::least`] and [`Predicated::wrapped`].
     least: i64,
     wrapped: Vec<bool>,
 }
@@ -155,6 +163,8 @@ impl Edges<'_> {
         made
     }
 
+    /// Whether `x` has the extents of the index space and is read no farther from the element than the boundary is
+    /// wide, so that the read is in bounds.
     fn is_inside(&self, g: &mut Graph, x: NodeId, at: &[NodeId], widths: &[BoundaryWidth]) -> bool {
         let Domain { index, extents, .. } = *self.domain;
         at.len() == index.len()
@@ -192,7 +202,12 @@ impl Edges<'_> {
     }
 
     /// Returns the element of `x` at the indices `at` as a choice among reads at constant
-    /// distances. `taps` are the distances along the first axes, which are chosen already.
+    /// distances. `taps` are the distances along the first axes, which are chosen already; the function calls itself
+    /// for the next axis with each distance that this axis may have.
+    ///
+    /// ```text
+    /// x[min(i + 2, n - 1)]   ->   select(i == n - 2, x[i + 1], select(i == n - 1, x[i], x[i + 2]))
+    /// ```
     fn reads(&mut self, g: &mut Graph, x: NodeId, at: &[NodeId], taps: &mut Vec<i64>) -> Option<NodeId> {
         let Domain { index, extents, reach, .. } = *self.domain;
         let axis = taps.len();
@@ -237,7 +252,9 @@ impl Edges<'_> {
         Some(value)
     }
 
-    /// Returns the distances of a read whose index along one axis is clamped, reflected or the like.
+    /// Returns the distances of a read whose index along one axis is clamped, reflected or the like: evaluates the
+    /// index at each of the first places (0, 1, ..) and of the last ones (n - 1, n - 2, ..) that lie in the boundary,
+    /// and subtracts the place. Returns `None` if one of the differences is not constant.
     fn choices(&mut self, g: &mut Graph, at: NodeId, axis: usize) -> Option<Choices> {
         let (own, length) = (self.domain.index[axis], self.domain.extents[axis]);
         if g.node(at).free != g.node(own).free {
@@ -246,7 +263,8 @@ impl Edges<'_> {
         let (values, widths) = interior_of(g, self.domain.index, self.domain.extents, &[at]);
         let tap = distance(g, values[0], own)?;
         let (before, behind) = widths[axis];
-        // the length becomes a variable, so that its boundary width says how long the axis must be
+        // the length n of the axis becomes the index of an analysis of its own; the width that this analysis needs at
+        // the low end of n is the least length for which the distance is right
         let (_, n) = g.fresh_var(Ty::I64);
         let endless = g.lit(Lit::i64(ENDLESS));
         let mut near = |g: &mut Graph, place: NodeId| {
@@ -266,7 +284,7 @@ impl Edges<'_> {
             distances[1].push(near(g, place));
         }
         self.least = self.least.max(before + behind + 1);
-        // at the first indices, a read that wraps has a distance greater by the length; at the last ones, less by it
+        // a read that wraps around has the distance tap + n at the first indices, and tap - n at the last ones
         let goes_on = |(distances, sign): (&Vec<Linear>, i64)| {
             distances
                 .iter()
@@ -281,11 +299,13 @@ impl Edges<'_> {
     }
 }
 
-/// The distance of a read's index from the element's own index: away from the ends of the axis, and at each index
-/// near the ends.
+/// The distance of a read's index from the element's own index along one axis.
 struct Choices {
+    /// Away from the edges.
     tap: i64,
+    /// At the indices 0, 1, ..
     before: Vec<i64>,
+    /// At the indices n - 1, n - 2, ..
     behind: Vec<i64>,
 }
 
@@ -294,6 +314,7 @@ fn distance(g: &mut Graph, at: NodeId, own: NodeId) -> Option<i64> {
     Linear::of(g, at).minus(&Linear::of(g, own)).as_constant()
 }
 
+/// Returns the node of `op`, which replaces `old` and takes over its source line and its marks.
 fn rebuilt(g: &mut Graph, old: NodeId, op: Op) -> NodeId {
     if *g.op(old) == op {
         return old;

@@ -1,11 +1,12 @@
-//! Nodes rebuilt with some of their operations replaced.
+//! A bottom-up walk that rebuilds nodes by a rule for single operations. The interior and the halo are made by it.
 
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use rustc_hash::FxHashMap as HashMap;
 
-/// Rebuilds the nodes that the roots need, bottom-up, and returns the map from replaced nodes to
-/// new ones, which begins as `memo`. `rule` may return a node for an operation on rebuilt operands.
+/// Rebuilds the nodes that the roots need, bottom-up, and returns the map from replaced nodes to new ones. `memo` has
+/// the replacements that are given. `rule` gets each operation with its operands rebuilt, and may return a node for
+/// it; if it returns `None`, the operation stays.
 pub fn rebuilt(
     g: &mut Graph,
     roots: &[NodeId],
@@ -30,8 +31,8 @@ pub fn rebuilt(
             None => n,
         };
         g.set_loc(before);
-        // a read that no longer depends on an index would be moved out of the loop, where the interior may have no
-        // element
+        // a read that no longer depends on an index would be moved out of the loop, and would then run even if the
+        // interior has no element
         let is_moved = matches!(g.op(n), Op::Elem(..) | Op::At(..)) && g.is_closed(made);
         if made != n && !is_moved {
             if g.node(n).bound {

@@ -1,5 +1,6 @@
-//! Rows cut at their edges: the ranges of a row that need no tests of indices have separate code (`ranges.rs`), which
-//! the C compiler vectorises.
+//! Cuts rows at their edges. Most elements of a row need no tests of their indices, and form ranges with simpler code
+//! (`ranges.rs`), which the C compiler vectorises. The other elements run the program's own code. The bounds of the
+//! ranges are computed for each row:
 //!
 //! ```text
 //! begin           first                                   last       end
@@ -13,7 +14,8 @@
 //! }
 //! ```
 //!
-//! So the code of each kind of element is written once, in whatever order the ranges lie.
+//! The loop decides at each turn which code comes next, so the code of each range is written once, although it is not
+//! known at compile time in which order the ranges lie.
 
 use super::decide::RangeLocation;
 use super::element_loop::{Body, each};
@@ -25,38 +27,38 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::groups::FusedGroup;
 
-/// The ranges of the rows of a fused group.
+/// How the rows of a fused group are cut.
 pub struct RowParts {
     ranges: Ranges,
     /// The program's own elements.
     roots: Vec<NodeId>,
 }
 
-/// A part of a row.
+/// A part of a row: consecutive elements that have the same code.
 pub struct Part<'a> {
     /// The index of the part's first element along the last axis.
     begin: Expr,
     /// The index past the part's last element; `None` for a part of one element.
     end: Option<Expr>,
-    /// The elements.
+    /// The values of an element, as nodes.
     pub roots: &'a [NodeId],
-    /// The values of nodes that are the same for the whole row.
+    /// Nodes that are the same for the whole row, with their values, which are computed before its elements.
     pub given: Vec<(NodeId, Expr)>,
 }
 
 impl Part<'_> {
-    /// Returns the indices of the part's first element and of that past its last one, unless it is one element.
+    /// Returns where the part begins and ends; `None` for a part of one element.
     pub fn range(&self) -> Option<(&Expr, &Expr)> {
         Some((&self.begin, self.end.as_ref()?))
     }
 
-    /// Returns a piece of the part, with these elements.
+    /// Returns a piece of the part from `begin` to `end`, with other values of its elements.
     pub fn piece<'b>(&self, (begin, end): (Expr, Expr), roots: &'b [NodeId]) -> Part<'b> {
         Part { begin, end: Some(end), roots, given: self.given.clone() }
     }
 
-    /// Returns the loop over the part's elements. The second value says whether the loop first tests the conditions
-    /// of unlikely arms.
+    /// Returns the loop over the part's elements. The second value says whether a loop that tests the conditions of
+    /// unlikely arms comes first (`element_loop.rs`).
     pub fn elements(&self, l: &mut Lower, name: &'static str, body: &mut Body) -> Result<(Vec<Stmt>, bool)> {
         if let Some(end) = &self.end {
             return each(l, name, &self.begin, end, body).map(|loops| {
@@ -81,12 +83,15 @@ pub struct RowOf<'a> {
     pub outer: &'a [(NodeId, Expr)],
 }
 
-/// A range of a row: the condition that the element at an index belongs to it, the index where it begins, and the
-/// index where it ends, unless it is one element.
+/// Where a range lies in the row at hand.
 struct Bounds {
+    /// The condition that the range has the element at the present index.
     has_at: Expr,
+    /// The index where the range begins.
     first: Expr,
+    /// The index past its last element; `None` for a range of one element.
     last: Option<Expr>,
+    /// See [`Part::given`].
     given: Vec<(NodeId, Expr)>,
 }
 
@@ -94,6 +99,7 @@ fn binary(op: BinaryOp, a: &Expr, b: &Expr) -> Expr {
     Expr::binary(op, a.clone(), b.clone())
 }
 
+/// Returns the conjunction of two conditions; `None` is one that always holds.
 fn both(a: Option<Expr>, b: Expr) -> Option<Expr> {
     Some(match a {
         Some(a) => Expr::binary(BinaryOp::And, a, b),
@@ -102,7 +108,8 @@ fn both(a: Option<Expr>, b: Expr) -> Option<Expr> {
 }
 
 impl RowOf<'_> {
-    /// Emits code that computes where a range lies between `begin` and `end`.
+    /// Emits code that computes which elements from `begin` to `end` belong to a range, and a condition that says
+    /// whether the element at index `at` does.
     fn bounds(
         &self,
         l: &mut Lower,
@@ -194,7 +201,7 @@ impl RowParts {
             let part = Part { begin: Expr::Reg(reg), end: b.last.clone(), roots: &r.roots, given: b.given };
             let mut inside = l.with_own_hosts(|l| work(l, &part))?;
             inside.push(Stmt::Assign(reg, b.last.unwrap_or(Expr::Reg(reg).plus(Expr::int(1)))));
-            // if the ranges have all elements, those that are in no other range are in the last one
+            // if every element belongs to some range, the last range of the list needs no test
             rest = Some(match rest {
                 Some(rest) => vec![Stmt::If(b.has_at, inside, rest)],
                 None => inside,
@@ -208,7 +215,7 @@ impl RowParts {
         Ok(())
     }
 
-    /// Emits the program's own elements up to the next range.
+    /// Emits the elements from the present index up to the next range, by the program's own code.
     fn others(
         &self,
         l: &mut Lower,

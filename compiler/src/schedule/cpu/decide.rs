@@ -1,4 +1,9 @@
-//! Decides the conditions in an element of a row under assumptions, which become the bounds of a range (`ranges.rs`).
+//! Simplifies an element of a row under assumptions, which become the bounds of a range (`ranges.rs`): decides
+//! conditions on indices, makes total reads plain ones, and collects what must hold for that.
+//!
+//! ```text
+//! select(j >= w, at(b, j - w), 0)    under j >= w and j - w < len(b)    ->    b[j - w]    w <= j < len(b) + w
+//! ```
 
 use crate::core::arithmetic::with_zero;
 use crate::core::linear::{self, Linear, is_i64};
@@ -12,7 +17,8 @@ use crate::schedule::element::lower::LaunchContext;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 
-/// The kernel tests that the terms of forms are below this value, and above its negative.
+/// The kernel tests that the terms of forms are between the negative of this value and the value. Sums of up to 16
+/// such terms with small coefficients do not overflow.
 const SMALL: i64 = 1 << 40;
 
 /// Where in a row a range lies.
@@ -20,9 +26,7 @@ pub enum RangeLocation {
     /// From the maximum of the lower bounds to the minimum of the upper ones, and within the boundary widths of each
     /// axis.
     Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
-    /// The first element.
     First,
-    /// The last element.
     Last,
 }
 
@@ -30,9 +34,7 @@ pub enum RangeLocation {
 pub struct Row<'a> {
     /// The indices of an element, the row's own last.
     pub index: &'a [NodeId],
-    /// The extents of all axes.
     pub extents: &'a [NodeId],
-    /// The boundary widths of all axes.
     pub widths: Vec<BoundaryWidth>,
 }
 
@@ -48,22 +50,23 @@ impl Row<'_> {
 pub struct Assumed {
     /// Forms that are not negative.
     pub forms: Vec<Linear>,
-    /// Terms that must be small.
+    /// Terms of forms that must be small, so that the forms are exact.
     pub terms: IndexSet<NodeId>,
 }
 
-/// A walk through an element that replaces what the assumptions decide.
+/// A walk through the nodes of an element. It replaces what the assumptions decide, and may add assumptions.
 pub struct Walk<'w, 'l, 's, 'a> {
     row: &'w Row<'w>,
     pub l: &'l mut LaunchContext<'s, 'a>,
     facts: Facts<'w>,
     pub assumed: Assumed,
-    /// Whether total reads become plain ones by further assumptions.
+    /// Whether the walk may add assumptions: that total reads are in bounds, and that clamps change nothing.
     reads: bool,
-    /// Values that are the same for the whole row, and that may leave records outside of the range.
+    /// See [`super::ranges::Range::given`].
     pub given: Vec<NodeId>,
-    /// Conditions that are the same for the whole row, and must hold.
+    /// Conditions that are the same for the whole row. If one of them does not hold, the range is empty.
     tests: Vec<NodeId>,
+    /// The replacement of each node, as an index and as another value.
     memo: HashMap<(NodeId, bool), NodeId>,
 }
 
@@ -92,8 +95,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         }
         let before = self.l.g.set_loc(self.l.g.node(n).loc.clone());
         let mut made = self.varying(n, is_index);
-        // a read that no longer depends on an index would be moved out of the loop, where the range may have no
-        // element
+        // a read that no longer depends on an index would be moved out of the loop, and would run even if the range
+        // has no element
         if matches!(self.l.g.op(n), Op::Elem(..) | Op::At(..)) && self.l.g.is_closed(made) {
             made = n;
         }
@@ -148,8 +151,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         }
     }
 
-    /// Returns the value of an operation on indices that the assumptions decide. Further assumptions decide clamps of
-    /// indices: in most of a row, the clamped index is the one that moves.
+    /// Returns the simpler value of an operation on indices, if the assumptions prove one. For a clamp of an index it
+    /// may also assume that the clamp changes nothing, as in most of the row.
     fn decided(&mut self, op: &Op, is_index: bool) -> Option<NodeId> {
         let (a, mut b) = question(&self.l.g, op)?;
         let Op::Binary(asked, ..) = *op else { return None };
@@ -174,7 +177,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
                 (BinaryOp::Min, false, true) => (Form::Ge, a, Answer::Second),
                 _ => return None,
             };
-            // a constant is not taken for the far end of an array
+            // a minimum with a constant is no clamp at the end of an array
             let is_end = asked == BinaryOp::Max || self.l.g.as_lit(clamped).is_none();
             known = (is_end && self.assume(&[form.of(first, second)], &operands)).then_some(is);
         }
@@ -188,7 +191,7 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         })
     }
 
-    /// Assumes that an element is in bounds. Returns false if linear forms cannot express that.
+    /// Assumes that a read is in bounds. Returns false if linear forms cannot express that.
     fn inside(&mut self, x: NodeId, at: &[NodeId]) -> bool {
         let bounds: Vec<_> = at.iter().zip(0..).map(|(i, axis)| (*i, self.l.extent(x, axis))).collect();
         self.within(&bounds)
@@ -205,8 +208,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         self.is_exact(&operands) && self.assume(&forms, &operands)
     }
 
-    /// Assumes that forms of these operands are not negative. If one of them cannot be a bound of a range, or
-    /// contradicts the others, returns false and assumes nothing.
+    /// Assumes that forms are not negative. Returns false and assumes nothing if one of them cannot be a bound of a
+    /// range, or contradicts the other assumptions. `operands` are the forms of which these were computed.
     fn assume(&mut self, forms: &[Linear], operands: &[Linear]) -> bool {
         let before = self.assumed.forms.len();
         for form in forms {
@@ -225,7 +228,6 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         true
     }
 
-    /// Notes that the terms of these operands must be small.
     fn note(&mut self, operands: &[Linear]) {
         self.assumed.terms.extend(operands.iter().flat_map(|form| form.terms.keys()));
     }
@@ -239,12 +241,13 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         proves(form) || self.assumed.forms.iter().any(|known| proves(&form.minus(known)))
     }
 
-    /// Whether operands are exact if their terms are small, and have no terms other than the row's index and values
-    /// that are the same for the whole row.
+    /// Whether each form can be a bound of a range.
     fn is_exact(&self, operands: &[Linear]) -> bool {
         operands.iter().all(|form| self.is_bound(form))
     }
 
+    /// Whether a form can be a bound of a range: it is exact if its terms are small, and its terms are the row's
+    /// index and values that are the same for the whole row.
     fn is_bound(&self, form: &Linear) -> bool {
         let g = &self.l.g;
         let small = |k: &i64| k.unsigned_abs() < 1 << 6;
@@ -258,8 +261,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
             && form.terms.keys().all(|t| *t == self.row.own() || is_value(*t))
     }
 
-    /// Takes out of the elements a value that is the same for the whole row but may leave error records: elements are
-    /// in the range only if it leaves none.
+    /// Examines a value that is the same for the whole row. If it may leave error records, it is computed before the
+    /// row's elements, and a test makes the range empty where it would leave one.
     fn uniform(&mut self, n: NodeId) {
         let g = &mut self.l.g;
         let parts = g.reachable_until([n], |m| g.is_closed(m) && g.op(m).needs_launch());
@@ -301,8 +304,8 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         all
     }
 
-    /// Returns the two sides of the first comparison that guards a total read: for each the form that is not negative
-    /// there; and the terms that must be small.
+    /// Finds the first comparison that guards a total read and that the assumptions leave open. Returns for each of
+    /// its two sides the form that is not negative there, and the terms that must be small.
     pub fn guard(&self, roots: &[NodeId]) -> Option<([Linear; 2], IndexSet<NodeId>)> {
         let is_total = |g: &Graph, n: NodeId| matches!(g.op(n), Op::At(..) | Op::Within(..));
         let g = &self.l.g;
@@ -343,8 +346,9 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         None
     }
 
-    /// Returns where the range lies, and the condition under which it has elements. Returns `None`
-    /// if it never has.
+    /// Returns where the range lies, and the condition under which it has elements (`None`: always). Returns `None`
+    /// if the range is always empty. A form k j + r of the row's index j gives a bound: j >= (k - 1 - r) / k if k >
+    /// 0, and j < (r + |k|) / |k| if k < 0. If k = 0, it gives a test.
     pub fn place(&mut self) -> Option<(RangeLocation, Option<NodeId>)> {
         let own = self.row.own();
         let g = &mut self.l.g;

@@ -1,13 +1,13 @@
-//! A loop over independent elements that vectorises although the elements have unlikely arms: a
-//! first loop only tests the conditions of all elements, and a second one computes the elements,
-//! without the unlikely arms if no condition holds.
+//! A loop over independent elements that vectorises although elements have unlikely arms (the slow path of an
+//! elementary function, for example), which would need branches. A first loop only tests whether any element needs
+//! such an arm. Nearly always none does, and a second loop computes the elements without the arms: the fast path.
 //!
 //! ```text
 //! for i { body }    ->    var rare = 0    for i { rare |= condition }
 //!                         if rare != 0 { seq i { body, with branches } } else { for i { body without } }
 //! ```
 //!
-//! If no unlikely arm is expensive, the slow loop has no branches and vectorises as well.
+//! If no unlikely arm is expensive, the slow loop computes all arms without branches, and vectorises as well.
 
 use crate::core::NodeId;
 use crate::error::Result;
@@ -15,8 +15,8 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::lower::{Lower, UnlikelyArms};
 
-/// Emits the body of a loop for a value of its counter: the whole element, or, if conditions are
-/// given, only their values.
+/// Emits the body of a loop for a value of its counter. If conditions are given, it emits only these and returns
+/// their values; else it emits the whole element.
 pub type Body<'a> = dyn FnMut(&mut Lower, &Expr, Option<&[NodeId]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
 /// Returns the loop from `lo` to `hi`: one statement, or several if an element has unlikely arms.
@@ -36,8 +36,8 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     if conditions.is_empty() || !l.launch.wanted.has_cpu() {
         return Ok(vec![fast]);
     }
-    // a loop whose body has loops does not vectorise: with one copy of the body, nested loops do not multiply the
-    // code
+    // a loop around other loops does not vectorise, so a second copy of its body would be of no use, and in nests of
+    // loops the number of copies would double at each level
     if has_loops {
         let (i, all, _, _) = variant(l, UnlikelyArms::default(), None)?;
         return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);

@@ -59,8 +59,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
         r.each().map(|r| l.k.local("of_tiles", r.ty, COLUMNS as u32, &mut body)).collect();
     let places = l.region(std::slice::from_ref(&own), &[order.first, order.count], &own.1, &mut body)?;
     let [first, count] = [0, 1].map(|at| bind(l, "place", places[at].clone(), &mut body));
-    // the last segment has fewer tiles with elements, and joins may ignore tiles that are absent
-    // (`passes/ordered.rs`)
+    // the last segment has fewer tiles that have elements; joins ignore the absent ones (`passes/ordered.rs`)
     let some = count.clone().minus(first.clone()).min(length.clone());
     let has_some = Expr::binary(BinaryOp::Lt, first.clone(), count.clone());
     let left = match order.ignores_absent {
@@ -88,7 +87,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
     Ok(out)
 }
 
-/// The values of an accumulator in all columns, or the constant that all of them have.
+/// The values of an accumulator in all columns: an array, or a constant that is the same in all columns.
 enum Column {
     Array(Mem),
     Same(Lit),
@@ -107,8 +106,8 @@ fn are_constant(values: &[Expr]) -> Vec<bool> {
     values.iter().map(|e| matches!(e, Expr::Lit(_))).collect()
 }
 
-/// Makes an array for each value that is not the same constant in all columns. `body` gets the stores of the values
-/// at `k`, and `out` the declarations of the arrays.
+/// Keeps the values of column `k`: those that `same` marks are the same constant in all columns, and the others are
+/// stored to arrays. `body` gets the stores, and `out` the declarations of the arrays.
 fn kept(
     l: &mut Lower,
     (values, same): (Vec<Expr>, &[bool]),
@@ -160,7 +159,7 @@ fn columns(
     let mut same = are_constant(&values);
     let mut is_open = batch < ROWS;
     while is_open {
-        // a constant such as a count may have another value after the next batch
+        // a value such as a count is a constant after each batch, but not the same constant: then it needs an array
         let mut before = Vec::new();
         for (e, same) in values.iter().zip(&same) {
             let ty = l.k.kernel.ty(e);

@@ -69,7 +69,7 @@ pub fn kernels(
     scalars: &[u32],
 ) -> Result<(CpuVariants, Vec<u32>)> {
     let stores = fused.items.iter().any(|it| is_store(&c.g, it));
-    // a launch that replaces others leaves arrays with any strides to these others
+    // a launch that replaces others needs no variants for other arrays: for these, the replaced launches run
     let is_alternative =
         c.facts.resident.is_some() || c.facts.stored_columns.is_some() || c.facts.whole_scan.is_some();
     let is_contiguous =
@@ -110,7 +110,8 @@ pub fn kernels(
         dce::run(&mut kernel);
         CpuVariant { kernel, strategy }
     };
-    // the rows of an output may be those of an input
+    // the compiler may assume that outputs overlap no inputs, except in an alternative: its variant also serves calls
+    // in which an output is an input
     let contiguous = finished((contiguous, strategy), stores && !is_alternative);
     let mut variants = CpuVariants { contiguous, in_place: None, strided: None };
     if let Some((in_place, any)) = others {
@@ -125,9 +126,9 @@ pub fn kernels(
     Ok((variants, dense.into_iter().collect()))
 }
 
-/// Returns the minimum and the maximum length of rows or columns that a CPU keeps in a cache. Others take less time
-/// in the launches that are replaced, if all threads compute (measured: `bench/NOTES.md`, "Rows and columns of
-/// CPUs").
+/// Returns the minimum and the maximum length of rows or columns for which a CPU runs a launch with resident rows or
+/// columns. For other lengths the launches that it replaces are faster, if all threads compute (measured:
+/// `bench/NOTES.md`, "Rows and columns of CPUs").
 pub fn lengths(kept: &ResidentSegments) -> [u32; 2] {
     match kept.along {
         Along::Rows if kept.outer.is_empty() => ANY_LENGTH,

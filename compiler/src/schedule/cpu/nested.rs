@@ -62,7 +62,8 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
     };
     let has_identity = r.has_identity(l.launch);
     if has_identity {
-        // if absent columns have an identity, all loops of the tree have constant bounds, for short sequences as well
+        // absent columns are filled with the identity, so that all loops of the tree have constant bounds even if the
+        // sequence is short
         fill(l, &columns, r.absent(l.launch), out);
     } else {
         out.extend(of_row(l, None, &width)?);
@@ -101,9 +102,9 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
     Ok(total.into_iter().map(Expr::Reg).collect())
 }
 
-/// Whether the loops over whole rows have constant bounds, so that C compilers keep their columns in registers. They
-/// do where rows are kept: a row then is in a cache for most of the loops. Rows that come from memory would take
-/// longer, because the hardware's prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
+/// Whether the loops over whole rows have constant bounds, so that C compilers keep the columns in registers. That is
+/// faster for resident rows, which are in a cache for most of the loops. It is slower for rows that come from memory,
+/// because the hardware's prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
 fn keeps_rows(l: &Lower) -> bool {
     l.launch.facts.resident.is_some()
 }

@@ -1,19 +1,20 @@
-//! Ranges of a row in which an element needs no tests of its indices: each total read (`at`) is in
-//! bounds there, so that it is a plain load, and conditions on indices are decided.
+//! Finds the ranges of a row in which an element needs no tests of its indices. In a range each total read (`at`) is
+//! in bounds, so that it becomes a plain load, and each condition on indices has the same value for all elements.
 //!
 //! ```text
 //! select(j >= w, b[j] + at(b, j - w), b[j])    ->    b[j] + b[j - w]    from max(0, w) to min(n, len(b) + w)
 //!                                                    b[j]               from 0 to min(n, w)
 //! ```
 //!
-//! First come the boundary widths of `boundary/interior.rs`, which are constants. Conditions that these leave open
-//! compare linear forms of the row's own index and of values that are the same for all of the row: lengths, scalars,
-//! indices of the axes before. A form that must not be negative is a bound of the range, which the kernel computes
-//! for each row. A comparison that guards total reads cuts a row in two: each side is a range with separate code.
+//! Constant boundary widths come from `boundary/interior.rs`. Other conditions compare linear forms of the row's own
+//! index and of values that are the same for the whole row: lengths, scalars, indices of the outer axes. Where such a
+//! form must not be negative, it gives a bound of the range, which the kernel computes for each row: `j - w >= 0`
+//! gives `j >= w`. A comparison that guards total reads cuts a row in two, and each side becomes a range with code of
+//! its own.
 //!
-//! The forms are exact as long as their terms are small, which is tested for all terms except lengths and indices. A
-//! range whose tests fail is empty. Elements outside of all ranges are computed by the program's own code, which
-//! leaves the error records.
+//! Linear forms are exact only if nothing in them overflows. The kernel therefore tests for each row that the terms
+//! of the forms are small, except lengths and indices, which always are. If a test fails, the range is empty.
+//! Elements outside of all ranges are computed by the program's own code, which leaves the error records.
 
 use super::decide::{Assumed, RangeLocation, Row, Walk};
 use crate::core::linear;
@@ -29,7 +30,8 @@ use rustc_hash::FxHashMap as HashMap;
 pub struct Range {
     /// The values of an element in the range.
     pub roots: Vec<NodeId>,
-    /// Nodes of `roots` that are the same for the whole row and leave no error record in the range.
+    /// Nodes of `roots` that are the same for the whole row and may leave error records elsewhere, but not in the
+    /// range: they are computed before its elements.
     pub given: Vec<NodeId>,
     /// Where the range lies.
     pub place: RangeLocation,
@@ -86,7 +88,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup, index: &[NodeId], roots: &[
 }
 
 impl Range {
-    /// Whether the range is all that any row has between these boundary widths of the last axis.
+    /// Whether the range has, in every row, all elements but those within the boundary widths `own` of the last axis.
     fn is_whole(&self, own: BoundaryWidth) -> bool {
         match &self.place {
             RangeLocation::Within { widths, lower, upper } => {
@@ -100,8 +102,9 @@ impl Range {
 }
 
 impl Row<'_> {
-    /// Adds the assumptions of each range: one side of each comparison that guards total reads. `waiting` is the
-    /// number of sides that will be added after this one.
+    /// Adds to `leaves` the assumptions of each range, which are one side of each comparison that guards total reads:
+    /// finds the first such comparison, and calls itself for both of its sides. `waiting` is the number of sides, of
+    /// this comparison and of earlier ones, that are still to come; each of them adds at least one range.
     fn split(
         &self,
         l: &mut LaunchContext,
@@ -139,8 +142,8 @@ impl Row<'_> {
         Some(Range { roots, given: walk.given, place, test })
     }
 
-    /// Returns the range of a row for which only the boundary widths of the last axis hold: conditions that depend on
-    /// the axes before are the same for the whole row.
+    /// Returns the range of rows that lie in the boundary of an outer axis: only the boundary widths of the last axis
+    /// are assumed. Conditions on outer indices stay, but have the same value for the whole row.
     fn of_any_row(&self, l: &mut LaunchContext, roots: &[NodeId]) -> Option<Range> {
         let last = self.index.len() - 1;
         let (inner, own) = interior_of(&mut l.g, &self.index[last..], &self.extents[last..], roots);
@@ -157,7 +160,7 @@ impl Row<'_> {
     }
 }
 
-/// Simplifies scalars again in which an index has become a value that does not depend on the element.
+/// Simplifies values again, after an index in them was replaced by a constant or another value of the whole row.
 fn simplified(g: &mut Graph, roots: &[NodeId]) -> Vec<NodeId> {
     let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
     for n in g.reachable_until(roots.iter().copied(), |m| !g.ty(m).is_scalar() || g.op(m).lambda().is_some())

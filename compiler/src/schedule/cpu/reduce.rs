@@ -57,11 +57,11 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, tile)])
 }
 
-/// A row that goes on: the columns' arrays, the accumulators before it, its first element in the tile, and the number
-/// of its columns. The row's number is known, so counts are not loaded.
+/// A row of a tile: the columns' arrays, the accumulators before the row, the number of its first element in the
+/// tile, and the number of its columns. Counts of elements follow from the row's number, so they are not loaded.
 type Row<'a> = (&'a [Mem], Vec<BeforeRow>, Expr, Expr);
 
-/// An accumulator before a row: its variable, and its value if that is the same for all columns.
+/// An accumulator before a row: its variable, and its value if that is known and the same for all columns.
 type BeforeRow = (NodeId, Option<Expr>);
 
 /// The parts of the code of one tile.
@@ -252,12 +252,13 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Returns the elements with total reads as plain ones, and the condition for that, if all indices have bounds.
+    /// Returns the elements with plain reads in place of total reads, and the condition that all of them are in
+    /// bounds. Returns `None` if some read's index has no known bounds.
     fn in_bounds(&self, l: &mut Lower, roots: &[NodeId], var: Var) -> Option<InBounds> {
         let count = l.launch.count_node();
         let all = Range::below(l.launch, var, count);
         let plain = in_bounds::of(l.launch, roots, &[all])?;
-        // an operator may read at an index that it is given, and then the condition would depend on that
+        // an operator may read at an index that is one of its operands; the condition would then depend on an element
         l.launch.g.is_closed(plain.condition).then_some(plain)
     }
 

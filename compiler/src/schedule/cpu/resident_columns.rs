@@ -34,8 +34,8 @@ pub const STRIP: u32 = 32;
 const WIDEST: u32 = 512;
 /// The bytes that a strip may take of a cache. Its width is chosen by this.
 const CACHE: i64 = 2 << 20;
-/// The maximum length of a column that is kept. A strip of longer ones would have short pieces of many rows: they lie
-/// in few sets of a cache if rows are a power of two apart, and in more pages than the processor's TLB holds.
+/// The maximum length of a resident column. A strip of longer columns would consist of short pieces of many rows.
+/// Such pieces lie in few sets of the cache if rows are a power of two apart, and in more pages than the TLB holds.
 pub(super) const LONGEST: u32 = 256;
 
 pub(super) fn main(l: &mut Lower, kept: &ResidentSegments) -> Result<Vec<Stmt>> {

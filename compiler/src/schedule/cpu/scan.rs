@@ -1,14 +1,21 @@
-//! Scan: the parts of a scan (semantics 5.18), one tile after the other, in one pass over its elements.
+//! Scan: the parts of a scan (semantics 5.18), one tile after the other, in one pass over its elements. The *prefix*
+//! of an element, chunk, row or tile is the join of all elements before it.
 //!
-//! A tile is computed in blocks of 16 rows. A loop over the chunks of a block scans each of them. Their totals are
-//! then transposed, so that the scan of each row's totals, by halving as the semantics ask, is a loop over rows,
-//! which vectorises; and transposed back for the loop that stores the elements. What stands before a row is joined
-//! from the totals of aligned blocks of rows, one for each bit of the row's number, as in a binary counter: that
-//! gives the same as halving. So no array is longer than a block, and elements are written after the reads of their
-//! block, so that an output may be an input.
+//! ```text
+//! chunk: 4 neighbouring elements     row: 32 chunks     block: 16 rows     tile: 4 blocks
+//! 1. for all chunks of a block:  the 4 partial results inside of the chunk; the last one is the chunk's total
+//! 2. for all rows of a block:    scan of the totals of the row's chunks
+//! 3. row by row:                 the row's prefix, from the totals of earlier rows (`counter.rs`)
+//! 4. for all chunks:             prefix of the tile + of the row + of the chunk + partial result, stored
+//! ```
 //!
-//! One thread computes what stands before each tile, by such a counter of tiles. If there is a single thread, it
-//! scans each tile as soon as it knows that, and so reads the elements once.
+//! Between steps 1 and 2 the totals are transposed, so that the innermost loop of step 2 goes over the rows and
+//! vectorises; step 4 reads them transposed. Step 2 joins by halving, as the semantics ask. The binary counter of
+//! step 3 gives the same as halving. No array is longer than a block, and a block's elements are written after all of
+//! them were read, so that an output may be an input.
+//!
+//! One thread computes the prefixes of tiles, by a counter of tiles. If the launch has a single thread, that scans
+//! each tile as soon as it knows the prefix of the tile, and so reads the elements once.
 
 mod counter;
 mod elements;
@@ -71,10 +78,10 @@ struct Block {
     /// The partial results of elements in their chunks: those of the first elements of all chunks, then those of the
     /// second ones, and so on. If only totals are wanted, just those of the last elements.
     own: Vec<Mem>,
-    /// The totals of chunks, and later what stands before them: those of the first chunks of all rows, then those of
-    /// the second ones, and so on.
+    /// The totals of chunks, and later their prefixes: those of the first chunks of all rows, then those of the
+    /// second ones, and so on.
     chunks: Vec<Mem>,
-    /// What stands before rows in the tile.
+    /// The prefixes of rows in the tile.
     rows: Vec<Mem>,
 }
 
@@ -84,8 +91,8 @@ impl Tile<'_> {
         matches!(self.scan.part, ScanPart::Tiles | ScanPart::Whole)
     }
 
-    /// Writes the loop over tiles in order, in which it is known what stands before each tile. That is stored, or the
-    /// tile is scanned with it.
+    /// Writes the loop over tiles in order, which computes the prefix of each tile. A launch of prefixes stores it; a
+    /// launch of the whole scan scans the tile with it.
     fn in_order(&self, l: &mut Lower, t: Reg, count: Expr) -> Result<Vec<Stmt>> {
         let (scan, operator, tiles) = (self.scan, self.operator, SCAN_GROUP / SCAN_TILE);
         let (mut out, mut body) = (Vec::new(), Vec::new());
@@ -120,7 +127,7 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Writes the code of the tile, given what stands before it. Returns its total, which is right if the tile is
+    /// Writes the code of the tile, whose prefix is `outer`. Returns its total, which is right if the tile is
     /// complete.
     fn body(&self, l: &mut Lower, outer: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let mut block = Vec::new();
@@ -138,7 +145,8 @@ impl Tile<'_> {
         Ok(counter.total(l, out))
     }
 
-    /// Stores the total of the tile. If the tile is not complete, that is 0: nothing joins it, but it is read.
+    /// Stores the total of the tile. A tile that is not complete is the last one: no prefix has its total, which is
+    /// nevertheless read, so 0 is stored.
     fn store_total(&self, l: &mut Lower, total: &[Expr], out: &mut Vec<Stmt>) {
         let n = self.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
@@ -188,8 +196,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Scans the chunks of a block. If the number of its elements is given, the last of them stands for those that
-    /// are missing.
+    /// Scans the chunks of a block. If `count` is given, the block has only so many elements, and the last one is
+    /// read in place of missing ones.
     fn chunks(&self, l: &mut Lower, block: &Block, base: &Expr, count: Option<&Expr>) -> Result<Vec<Stmt>> {
         let c = l.k.reg("c", Ty::I64);
         let (mut body, mut x) = (Vec::new(), Vec::new());
@@ -220,8 +228,9 @@ impl Tile<'_> {
         Ok(vec![Stmt::For(c, Expr::int(0), Expr::int(OF_BLOCK), body)])
     }
 
-    /// Scans the totals of the chunks of each row by halving. If only the last result is wanted, only the totals of
-    /// aligned blocks of chunks are computed.
+    /// Scans the totals of the chunks of each row by halving: at each level, the total of the first half of an
+    /// aligned block of chunks is joined to each chunk of its second half. If only totals of rows are wanted, it is
+    /// joined to the last chunk alone.
     fn halve(&self, l: &mut Lower, block: &Block, out: &mut Vec<Stmt>) -> Result<()> {
         let [level, p, r] = ["level", "p", "r"].map(|name| l.k.reg(name, Ty::I64));
         let (mut of_level, mut of_pair, mut of_row) = (Vec::new(), Vec::new(), Vec::new());
@@ -251,8 +260,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Goes through the rows of block `b`: stores what stands before each in the tile, and adds its total to the
-    /// counter.
+    /// Goes through the rows of block `b` in order: stores the prefix of each row in the tile, and adds the row's
+    /// total to the counter.
     fn rows(
         &self,
         l: &mut Lower,
@@ -275,8 +284,10 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Replaces the scanned totals of chunks by what stands before each chunk, beginning with the last chunk of each
-    /// row. The first row of a tile has nothing before it.
+    /// Replaces the scanned totals of chunks by the prefixes of chunks: that of chunk c is the scanned total of chunk
+    /// c
+    /// - 1, joined to the prefixes of the row and of the tile. The last chunks come first, because the prefixes are
+    /// written over the totals. The first row of a tile has no prefix of its own.
     fn before_chunks(
         &self,
         l: &mut Lower,
@@ -315,7 +326,8 @@ impl Tile<'_> {
     }
 }
 
-/// Writes a loop over the chunks of a block, given the place of each in row-major order, and in column-major order.
+/// Writes a loop over the chunks of a block. `code` gets the place of each chunk in row-major and in column-major
+/// order.
 fn transposed(l: &mut Lower, out: &mut Vec<Stmt>, code: impl FnOnce(&mut Lower, Expr, Expr, &mut Vec<Stmt>)) {
     let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
     let by_row = Expr::Reg(r).times(Expr::int(CHUNKS)).plus(Expr::Reg(c));

@@ -11,8 +11,9 @@
 //!     push the total of the pile to the pile of tiles
 //! ```
 //!
-//! The tiles are visited in the order of the columns of the next level. Two levels serve segments
-//! of up to 2^22 elements; longer segments are reduced one at a time (`nested`).
+//! A pile joins values pairwise (`pairwise.rs`). The results of 2048 tiles are a tile of the next level of the tree,
+//! so tiles are visited in the order in which that level's columns take them. Two levels serve segments of up to 2^22
+//! elements; longer segments are reduced one at a time (`nested`).
 
 use super::column_tree::{load, number_of, store};
 use super::pairwise::Pile;

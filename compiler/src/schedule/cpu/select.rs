@@ -1,4 +1,7 @@
-//! Chooses the strategy of each variant of a kernel on a CPU.
+//! Chooses the strategy of each variant of a kernel on a CPU. The order of the tests is the order of preference:
+//! parts of scans, bins, puts and steps of sorts have one strategy each; launches that replace others come next; then
+//! reductions over the whole index space, products, and at last elements. Only the contiguous variant (neither staged
+//! nor strided) has the faster strategies for elements.
 
 use super::in_order::{self, OrderedSegments};
 use super::row_strips::{self, RowStrips};
@@ -21,7 +24,7 @@ use std::rc::Rc;
 
 /// The chosen strategy of a variant, with everything that was decided about it.
 pub enum Choice {
-    /// A reduction into bins: each part of the elements has bins of its own, to which its elements are joined.
+    /// A reduction into bins. Each part of the elements has bins of its own, so that threads share none.
     Bins(Bins),
     /// Elements that are stored at their destinations.
     Put(Put),
@@ -35,7 +38,8 @@ pub enum Choice {
     Reduction,
     /// A matrix product.
     Product(Product),
-    /// A tiled contraction in the order of the fixed tree, and the strategy for extents that it does not serve.
+    /// A tiled contraction in the order of the fixed tree, and the strategy for calls whose extents it does not
+    /// serve.
     Contraction(Product, Box<Choice>),
     /// A segmented reduction of columns, by strips of neighbouring segments.
     Strips(Rc<Strips>),
@@ -43,17 +47,18 @@ pub enum Choice {
     RowStrips(RowStrips),
     /// A segmented reduction of rows, many short rows at a time.
     Batches(Rc<Segments>),
-    /// Segments whose tiles are in index order.
+    /// Segments whose tiles combine neighbouring elements first, because the operator is not commutative.
     InOrder(OrderedSegments),
-    /// Elements that reduce a row of their own again and again, in lockstep.
+    /// Elements each of which reduces its own row many times, such as distances to many centres; several elements are
+    /// computed in lockstep, one in each lane of a vector.
     ThreadRows(ThreadRows),
     /// Several stencils one after another, through rolling buffers of rows.
     StencilChain(Rc<StencilChain>, Buffers),
-    /// Several reductions and maps of a row, before the next row.
+    /// Several reductions and maps of rows: all of them for one row, while it is in a cache, and then for the next.
     ResidentRows(Rc<ResidentSegments>),
-    /// Several reductions and maps of a strip of columns, before the next strip.
+    /// The same for columns, by strips of neighbouring columns.
     ResidentColumns(Rc<ResidentSegments>),
-    /// A segmented reduction of columns, by strips, of matrices that are stored where they are reduced.
+    /// A segmented reduction of columns, by strips, that also stores the matrices whose elements it reduces.
     StoredColumns(Rc<Segments>, Rc<StoredColumns>),
     /// A map over rows of a few elements, with unrolled code for each row.
     UnrolledRows(UnrolledRows),
@@ -63,8 +68,8 @@ pub enum Choice {
     Map,
 }
 
-/// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of a unit of work go
-/// through a buffer.
+/// Chooses the strategy of one variant. If `staged`, an output may be an input, so results of a unit of work go
+/// through a buffer. If `strided`, arrays have any strides.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
@@ -100,7 +105,7 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return Choice::Reduction;
     }
-    // a product must not read any of its outputs
+    // a product stores results before all of its operands are read, so no output may be an input
     if let Some(p) = products::find(l, fused).filter(|p| p.is_matrix && (!staged || strided)) {
         return Choice::Product(p);
     }
@@ -111,7 +116,7 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     }
 }
 
-/// Chooses the strategy of elements that are not products.
+/// Chooses the strategy of stored elements that are not matrix products.
 fn elements(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(rows) = (!staged && !strided).then(|| row_strips::of(l, fused)).flatten() {
         return Choice::RowStrips(rows);

@@ -8,9 +8,8 @@
 //! ```
 //!
 //! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the identity, once for all
-//! batches. For rows whose columns all have as many elements, squared deviations are joined without their counts,
-//! which are the same, so that the loops have no divisions. Rows of several tiles are reduced one at a time
-//! (`nested`).
+//! batches. If all columns of a row have the same number of elements, squared deviations are joined without a count
+//! for each column, so that the loops have no divisions. Rows of several tiles are reduced one at a time (`nested`).
 
 use super::column_tree::{load, number_of, pair, store};
 use super::element_loop::each;
@@ -244,7 +243,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Emits that join for columns that have `each` elements, if all have the same number.
+    /// Emits the same as [`Batch::trees`] for columns that all have `each` elements, if that is given.
     fn tree(&self, l: &mut Lower, rows: &Expr, each: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
         let left = l.k.reg("left", Ty::I64);
         // the number of elements that each joined value has

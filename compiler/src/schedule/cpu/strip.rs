@@ -121,8 +121,8 @@ impl Strip<'_> {
     }
 }
 
-/// Emits values of a segment, or of a column. Nodes that depend on the variables `fixed` only have the same value for
-/// all of them, and come before the loop over these: the C compiler does not move all of them, such as quotients.
+/// Emits values of a segment, or of a column, in a loop over these. Nodes that depend on the variables `fixed` only
+/// are loop-invariant and come before the loop: the C compiler does not hoist all of them, divisions for example.
 pub(super) fn region(
     l: &mut Lower,
     (mut fixed, own): (Known, Known),

@@ -1,11 +1,19 @@
-//! Elements that reduce a row of their own again and again (`schedule/facts/thread_rows.rs`), such as the assignment
-//! of points to the nearest centre. For rows of a few lengths the loop over the row is unrolled, and what it reads of
-//! the row comes before the loops around it. Neighbouring elements then go through these loops in lockstep
-//! (`kernel/lockstep`): a vector holds one element of the rows of several neighbours, and what all of them read, such
-//! as a centre, is loaded once.
+//! Elements each of which reduces its own row many times (`schedule/facts/thread_rows.rs`), such as the assignment of
+//! points to the nearest centre: point i computes its distance to each centre k, a sum over the coordinates q.
 //!
-//! Chosen where the order of the reductions around the rows is free, so that each is one loop. Rows of other lengths
-//! are computed element by element.
+//! ```text
+//! for i { for k { for q { .. x[i][q] - c[k][q] .. } } }
+//!     ->
+//! for i by 32 { x0 = x[i ..][0], x1 = x[i ..][1], ..
+//!               for k { for lane { .. x0[lane] - c[k][0] .. x1[lane] - c[k][1] .. } } }
+//! ```
+//!
+//! For a few lengths of rows the loop over q is unrolled, and the row is loaded before the loop over k. Neighbouring
+//! elements then go through that loop in lockstep (`kernel/lockstep`): a vector holds one coordinate of several
+//! neighbours, and a value that all of them read, such as a coordinate of a centre, is loaded once.
+//!
+//! The strategy is chosen if the order of the outer reduction is free, so that it is a single loop. Rows of other
+//! lengths are computed element by element.
 
 use super::map;
 use super::stores::Stores;
@@ -50,8 +58,8 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ThreadRows> {
     (!of_lengths.is_empty()).then_some(ThreadRows { length, index, of_lengths })
 }
 
-/// Whether unrolled code reads what all elements share, such as weights of the columns: it would be read before the
-/// length of the rows is tested.
+/// Whether unrolled code reads values that all elements share, such as weights of the columns. Such reads are moved
+/// before the loop over the elements, and so before the test of the rows' length, where they may be out of bounds.
 fn reads_before(g: &Graph, roots: &[NodeId], own: &HashSet<NodeId>) -> bool {
     let is_new = |n: &NodeId| matches!(g.op(*n), Op::Elem(..)) && g.is_closed(*n) && !own.contains(n);
     g.reachable(roots.iter().copied()).iter().any(is_new)

@@ -1,6 +1,6 @@
-//! Joins of a window of neighbours, such as the sum of 3 x 3 elements, in rows of a CPU. What an element joins at
-//! each distance along the row is the same value of another element: a loop stores that value for a piece of the row,
-//! and the elements join what is stored.
+//! Joins of a window of neighbours, such as the sum of 3 x 3 elements, in rows of a CPU. Neighbouring windows share
+//! whole columns, so a first loop joins each column of a piece of the row once and stores the result, and a second
+//! loop joins the columns of each window.
 //!
 //! ```text
 //! for j { a[j - 1] + b[j - 1] + c[j - 1] + a[j] + .. }    ->    for j { s[j] = a[j] + b[j] + c[j] }
@@ -21,14 +21,14 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
-/// The number of elements of a piece of a row: what is stored of them stays in the first-level cache.
+/// The number of elements of a piece of a row. The joins of its columns stay in the first-level cache.
 const PIECE: i64 = 1024;
 /// The maximum distance between neighbours of a window.
 const MAX_DISTANCE: i64 = 64;
 /// The maximum number of windows of an element, and of nodes of a term.
 const MAX_WINDOWS: usize = 4;
 const MAX_NODES: usize = 64;
-/// The minimum number of terms for which fewer operations are left: two of each of four neighbours.
+/// The minimum number of terms of a window for which there is anything to save: two terms of each of four neighbours.
 const MIN_TERMS: usize = 8;
 
 /// A join of the same value of several neighbours.
@@ -136,10 +136,11 @@ impl Windows {
 }
 
 impl Window {
-    /// Returns the window that joins `terms`, if they are the same at each distance and fewer operations are left.
+    /// Returns the window that joins `terms`, if they are the same at each distance along the row, and if joining by
+    /// columns takes fewer operations.
     fn of(l: &mut LaunchContext, terms: &[NodeId], own: (NodeId, Var), op: BinaryOp) -> Option<Window> {
-        // the costs are a load and a join for each term; or those for one neighbour, a store, and those for what is
-        // stored
+        // cost without columns: a load and a join for each term. With columns: these for the terms of one column, a
+        // store, and a load and a join for each column
         let pays = |each: usize, count: usize| each * count > each + count + 1;
         if terms.len() < MIN_TERMS {
             return None;
@@ -212,7 +213,7 @@ fn inner(g: &Graph, nodes: &[NodeId], roots: &[NodeId]) -> HashSet<NodeId> {
     of_joins.into_iter().filter(|n| users[n] == 1).collect()
 }
 
-/// Returns the operands of a join, with those of the inner joins in place of these.
+/// Returns the terms of nested joins by one operator: a, b, c and d for (a + b) + (c + d).
 fn terms(g: &Graph, n: NodeId, inner: &HashSet<NodeId>) -> Vec<NodeId> {
     let (mut terms, mut stack) = (Vec::new(), vec![n]);
     while let Some(m) = stack.pop() {

@@ -10,8 +10,8 @@ pub enum Along {
     /// The elements of neighbouring segments at one position: sums of columns.
     Columns,
     /// The elements of neighbouring segments at one position, in an array of three dimensions whose segments go
-    /// through the planes. Code for which the distance between a segment's elements does not matter treats these as
-    /// columns.
+    /// through the planes: sums over the first axis. Most code treats these as columns, because only the distance
+    /// between the elements of a segment differs.
     Planes,
 }
 

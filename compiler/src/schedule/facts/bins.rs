@@ -1,5 +1,5 @@
-//! Reductions into bins ([`crate::core::bins`]) as launches: the elements of the index space are the parts, and a
-//! fused group has one array of bins.
+//! Reductions into bins ([`crate::core::bins`]) as launches. The input is divided into parts, each of which has bins
+//! of its own: the index space of the launch has an element for each part, and the fused group has one array of bins.
 
 use super::destinations::{Tests, in_short};
 use crate::core::bins::{identity, part_of};

@@ -1,6 +1,6 @@
-//! The minimum and the maximum of an element's destination among bins, as far as its operations tell: what is always
-//! in bounds is not tested. Destinations are also rewritten with fewer operations: without tests that always hold,
-//! and with floats that are clamped to few bins as 32-bit integers.
+//! A range analysis of the destinations of elements (of bins, and of puts): a comparison that always holds is left
+//! out of the test whether a destination is in bounds. Destinations are also rewritten with fewer operations: without
+//! tests that always hold, and in 32 bits if a float is converted and then clamped to few bins.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Stmt};
@@ -9,7 +9,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 /// The minimum and the maximum of an integer.
 type Range = (i64, i64);
 
-/// Returns the destination with as few operations as are known to compute it.
+/// Returns a destination in its shortest form.
 pub fn in_short(g: &mut Graph, at: NodeId) -> NodeId {
     match *g.op(at) {
         Op::Select(c, a, _) if is_inside(g, c) => in_short(g, a),
@@ -24,7 +24,8 @@ fn is_inside(g: &Graph, c: NodeId) -> bool {
     least >= 0 && g.as_lit(n).and_then(Lit::as_int).is_some_and(|n| most < n)
 }
 
-/// Returns a float that was cast to an integer and clamped, in 32 bits if its bounds have no more.
+/// Returns a float that is cast to an i64 and clamped between constants as one that is cast to an i32, if both bounds
+/// fit: casts saturate, so the clamped value is the same.
 fn as_word(g: &mut Graph, at: NodeId) -> Option<NodeId> {
     let bound = |g: &Graph, n: NodeId| i32::try_from(g.as_lit(n)?.as_int()?).ok();
     let Op::Binary(outer, inner, b) = *g.op(at) else { return None };

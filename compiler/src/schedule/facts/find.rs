@@ -13,8 +13,8 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 use std::rc::Rc;
 
-/// The number of elements of a part with [`crate::plan::GUESSED_LENGTH`] bins that estimates assume: 256 for each
-/// bin. A part has at least 16 for each bin, and at least 4096 (`core/bins.rs`).
+/// The number of elements of a part that estimates of work assume: 256 for each of [`crate::plan::GUESSED_LENGTH`]
+/// bins. A part has at least 16 elements for each bin, and at least 4096 (`core/bins.rs`).
 pub(in crate::schedule) const GUESSED_PART: u32 = 1 << 18;
 
 impl LaunchContext<'_, '_> {
@@ -68,8 +68,9 @@ impl LaunchContext<'_, '_> {
         self.find_facts_of_elements((own, &others), index, None);
     }
 
-    /// Finds the facts about the nodes that are computed for each element, `own`, and those that are read at other
-    /// indices. If a unit of work has several elements, their number is given.
+    /// Finds the costs and accesses of a launch from sample nodes: `own` are computed for each element at `index`,
+    /// `others` are read at other indices. `of_unit` is the number of elements of a unit of work, if the unit is a
+    /// tile or a part.
     pub(super) fn find_facts_of_elements(
         &mut self,
         (own, others): (Vec<NodeId>, &[NodeId]),

@@ -1,4 +1,5 @@
-//! Finds the reductions of what a whole scan gives ([`super::scan_reductions`]), and what the launch of both reads.
+//! Finds the reductions of a whole scan's results that the launch of the scan can compute
+//! ([`super::scan_reductions`]), and the arrays that this launch reads.
 
 use super::scan_reductions::ScanReductions;
 use super::scans::Scan;
@@ -9,14 +10,15 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 
-/// The maximum number of operations of an element and the joins with it, and the maximum number of bytes of all
-/// accumulators. The code of the scan leaves few registers.
+/// The maximum number of operations for an element, with the joins (`MAX_COST`), and the maximum number of bytes of
+/// all accumulators (`MAX_BYTES`). The code of the scan leaves few registers.
 const MAX_COST: u32 = 100;
 const MAX_BYTES: usize = 24;
 
 impl LaunchContext<'_, '_> {
-    /// Finds the facts about a whole scan and the reductions of what it gives, given its parts and the group of the
-    /// reductions; the items of `fused` are what is stored, and the reductions.
+    /// Finds the facts about a launch of a whole scan and of reductions of its results. `chain` has the three parts
+    /// of the scan and the group of the reductions; `fused` has the items of the launch: stored arrays and
+    /// reductions.
     pub(in crate::schedule) fn find_scan_and_reductions(
         &mut self,
         fused: &FusedGroup,
@@ -37,13 +39,13 @@ impl LaunchContext<'_, '_> {
         own.extend(scan.of_element(&mut self.g, &stores, index, &vars));
         own.extend(&elements);
         if !stores.is_empty() {
-            // reductions read after elements are stored, so no output may be an input of theirs
+            // reductions read arrays after elements were stored, so no output may be one of these arrays
             others.extend(elements);
         }
         self.find_facts_of_elements((own, &others), index, Some(SCAN_TILE as u32));
         // scratch has a value for each tile of the tree
         self.facts.grain = TILE as u32;
-        // only arrays that are read or stored at each element say how many elements there are
+        // the number of elements is known to kernels only through arrays that are read or stored at each element
         if stores.is_empty() && self.facts.accesses.pointwise().next().is_none() {
             return None;
         }

@@ -1,5 +1,7 @@
-//! Segments whose tiles are in index order (semantics 5.17). `passes/ordered.rs` puts element 16 (p mod 128) + p /
-//! 128 at place p of a tile, so that a column of the tree has 16 neighbours.
+//! Segments whose tiles are in index order (semantics 5.17). The tree's column c of a tile joins the elements at
+//! places c, c + 128, c + 256, .., which is no order for an operator that is not commutative. So `passes/ordered.rs`
+//! permutes the tile: element 16 (p mod 128) + p / 128 is at place p, and column c has the 16 neighbours 16 c .. 16 c
+//! + 15. This file finds the elements in index order again, so that kernels read neighbours.
 //!
 //! ```text
 //! (%p) { %at = first + p - p % 2048 + 16 * (p % 2048 % 128) + p % 2048 / 128
@@ -33,7 +35,7 @@ pub struct InOrder {
     pub any: Vec<NodeId>,
     /// The components of an element before `count`.
     pub present: Vec<NodeId>,
-    /// Whether the join of elements before `count` with elements after it gives the former.
+    /// Whether joining elements before `count` with absent elements, from `count` on, gives the former unchanged.
     pub ignores_absent: bool,
 }
 
@@ -69,8 +71,9 @@ impl InOrder {
     }
 }
 
-/// Whether the join of accumulators whose `flag` is set with others whose flag is not set gives the former, and
-/// whether the join of two whose flags are set has its flag set.
+/// Whether a join ignores absent elements. Component `flag` of an accumulator says whether it has elements: the join
+/// of one that has some with one that has none must be the former, and the join of two that have some must have the
+/// flag set.
 fn ignores_absent(l: &mut LaunchContext, r: &Reduction, flag: usize) -> bool {
     let [a, b] = [0; 2].map(|_| r.variables(l));
     let joined = r.join(l, &a, &b);
@@ -87,7 +90,8 @@ fn ignores_absent(l: &mut LaunchContext, r: &Reduction, flag: usize) -> bool {
     both[flag] == yes && first.iter().zip(&a).all(is_kept)
 }
 
-/// The parts of an element's index that depend on its place.
+/// The linear form by which an element's index depends on its place p: p - p % 2048 + 16 (p % 2048 % 128) + p % 2048
+/// / 128.
 struct InOrderForm {
     form: Linear,
 }
@@ -103,7 +107,8 @@ impl InOrderForm {
         Some(InOrderForm { form: Linear { constant: 0, terms } })
     }
 
-    /// Returns the rest of an index besides the form of the place, if the index contains that form.
+    /// Returns the index minus the form of the place, if the index contains that form: the index of the first
+    /// element.
     fn rest(&self, index: &Linear) -> Option<Linear> {
         let has = |(n, by): (&NodeId, &i64)| index.terms.get(n) == Some(by);
         self.form.terms.iter().all(has).then(|| index.minus(&self.form))

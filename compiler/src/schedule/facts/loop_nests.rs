@@ -1,4 +1,5 @@
-//! Finds the nested operations of a fused group whose loops all elements can walk together, and describes them by
+//! Finds the nested reductions and folds of a fused group whose loops have the same number of iterations for all
+//! elements, so that many elements can take each iteration together (as tiles of products do). They are described by
 //! templates: nodes over variables for the element, the inner index and the accumulators.
 //!
 //! ```text
@@ -76,7 +77,7 @@ pub struct Nest {
 
 /// Returns the nested operations in `roots`, the values of an element. Returns `None` if there are none, or if some
 /// leave error records, have unlikely parts in the loops, or contain further loops over the inner index. A value that
-/// another launch has computed is a load here, whatever it was computed from.
+/// another launch has computed is a load here, so what it was computed from is not examined.
 pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     if may_record_here(&l.g, roots.iter().copied()) {
         return None;
@@ -93,7 +94,7 @@ fn is_known(g: &Graph, n: NodeId) -> bool {
     g.is_closed(n) && g.op(n).needs_launch()
 }
 
-/// Does the same as [`find`], but accepts operations that may leave error records or have unlikely parts.
+/// Returns the same as [`find`], but also for operations that may leave error records or have unlikely parts.
 pub fn find_any(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let g = &l.g;
     let needed = g.reachable_until(roots.iter().copied(), |n| is_known(g, n));

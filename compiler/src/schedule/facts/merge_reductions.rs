@@ -1,5 +1,6 @@
-//! Merges reductions of tuples whose indices differ only in the order of the terms of sums, so that one loop computes
-//! all their components. They come about because the terms of a sum are ordered by the numbers of their nodes.
+//! Merges reductions of tuples that are equal but for the order of terms in their reads' indices, so that one loop
+//! computes the components of both. Such reductions exist because the terms of a sum are ordered by the numbers of
+//! their nodes, which differ from one lambda to another.
 //!
 //! ```text
 //! reduce 1 (f) over generate n (%k) { elem %x, %s + %k }, reduce 2 (f) over generate n (%k) { elem %x, %k + %s }
@@ -16,8 +17,8 @@ use crate::schedule::element::element;
 use crate::schedule::element::lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Returns `bodies` with each such reduction among `nested` replaced by a component of the first one that is equal to
-/// it.
+/// Returns `bodies` with reductions merged: each of the `nested` reductions that equals an earlier one becomes a
+/// component of that one.
 pub fn merged(l: &mut LaunchContext, bodies: Vec<NodeId>, nested: &[NodeId]) -> Vec<NodeId> {
     let mut same: HashMap<NodeId, NodeId> = HashMap::default();
     for (at, n) in nested.iter().enumerate() {
@@ -33,7 +34,8 @@ pub fn merged(l: &mut LaunchContext, bodies: Vec<NodeId>, nested: &[NodeId]) -> 
     bodies.into_iter().map(&mut replaced).collect()
 }
 
-/// Returns reduction `n` as a component of the tuple that `first` reduces, if its elements are the same.
+/// Returns the component of reduction `first` that equals reduction `n`, if both reduce the same elements by the same
+/// operator.
 fn component_of(l: &mut LaunchContext, first: NodeId, n: NodeId) -> Option<NodeId> {
     let parts = |g: &Graph, n: NodeId| match g.op(n) {
         Op::Reduce { join, init, src, .. } if matches!(g.op(*init), Op::Tuple(_)) => match g.op(*src) {

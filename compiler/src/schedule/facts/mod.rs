@@ -1,5 +1,5 @@
-//! The facts about a fused group, as values. They follow from the graph alone and are found before
-//! any code is generated (`find_facts.rs`); every strategy of every target reads them.
+//! The facts about a fused group, as values. They follow from the graph alone and are found before any code is
+//! generated (`find.rs`). The strategies of all targets read them, so that the analyses are made once.
 
 pub mod accesses;
 pub mod along;
@@ -46,33 +46,34 @@ pub struct Facts {
     pub may_record: bool,
     /// Whether elements have reductions or folds of their own.
     pub nested: bool,
-    /// The group as a segmented reduction, if it is one.
+    /// If the group is a segmented reduction.
     pub segments: Option<Rc<Segments>>,
-    /// The group as reductions of parts of vectors whose lengths are data, if it is that. The length depends on the
+    /// If the group reduces segments of vectors whose lengths are data (ragged arrays): the length depends on the
     /// segment.
     pub ragged: Option<Rc<Segments>>,
-    /// The segmented reduction as one of columns, for CPUs.
+    /// If the group is a segmented reduction of columns that a CPU computes by strips of columns.
     pub strips: Option<Rc<Strips>>,
-    /// The elements that a segmented reduction also stores. Such a launch replaces others.
+    /// If a segmented reduction also stores the elements that it reduces. Such a launch replaces others.
     pub stored_columns: Option<Rc<StoredColumns>>,
-    /// The launch as one that keeps the rows or columns of several groups, if it is one.
+    /// If the launch computes several groups row by row, or column by column, and holds each row or column in
+    /// registers, shared memory or a cache meanwhile.
     pub resident: Option<Rc<ResidentSegments>>,
-    /// The launch as one that reduces rows, and then columns of values that depend on these.
+    /// If the launch reduces rows, and also reduces columns of values that depend on the reductions of rows.
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
-    /// The launch as a whole scan, which one thread of a CPU computes, or blocks of a GPU in one pass.
+    /// If the launch is a whole scan, which one thread of a CPU computes, or blocks of a GPU in one pass.
     pub whole_scan: Option<Scan>,
-    /// Whether another launch computes the whole scan on GPUs.
+    /// Whether the launch of a whole scan is for CPUs only, because another launch computes it on GPUs.
     pub is_for_cpus: bool,
-    /// The reductions of what a whole scan gives, if the launch computes them, too.
+    /// If the launch of a whole scan also reduces the scan's results.
     pub scan_reductions: Option<ScanReductions>,
-    /// The launch as a chain of stencils.
+    /// If the launch is a chain of stencils.
     pub stencil_chain: Option<Rc<StencilChain>>,
-    /// The length of the rows that elements reduce again and again ([`thread_rows`]).
+    /// If each element reduces its own row many times ([`thread_rows`]): the length of the rows.
     pub length_of_rows: Option<NodeId>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
-    /// Whether the previous launch accessed an array that this one accesses. The array's end may still be in the L2
-    /// cache, so blocks go from the end of the index space to its beginning.
+    /// Whether the previous launch accessed an array that this one accesses. The end of the array may still be in the
+    /// L2 cache of a GPU, so blocks are numbered from the end of the index space to its beginning.
     pub reuses_previous_arrays: bool,
 }
 
@@ -104,15 +105,15 @@ pub struct Segments {
     pub length: NodeId,
     /// Which elements are contiguous.
     pub along: Along,
-    /// Whether segments are parts of a vector, whose elements are read in any order.
+    /// Whether segments are parts of a vector that lie apart, whatever the order in which their elements are read.
     pub are_parts: bool,
     /// Whether some element may leave an error record.
     pub may_record: bool,
 }
 
-/// Matrices that are stored where their columns are reduced ([`super::alternatives::stored_columns`]).
+/// Matrices that the launch stores while it reduces their columns ([`super::alternatives::stored_columns`]).
 pub struct StoredColumns {
-    /// The variable of an element's row; that of its column is the index of the segment.
+    /// The variable of an element's row. The variable of its column is the index of the segment.
     pub row: NodeId,
     /// The items.
     pub items: Vec<Item>,
@@ -129,12 +130,12 @@ pub struct Strips {
     pub condition: Option<NodeId>,
 }
 
-/// A launch that keeps the rows of several fused groups, or their columns: what the code of each group computes.
-/// "Row" stands for columns, too.
+/// A launch that computes several fused groups row by row, or column by column. In the comments of the fields, "row"
+/// stands for a column, too. The same stages are described twice, for the two places where a row may be held.
 pub struct ResidentSegments {
     /// Whether they are rows or columns.
     pub along: Along,
-    /// The variable of the row's number; for columns, that of the column's index along the last axis.
+    /// The variable of the row's number. For columns: the variable of the column's index along the last axis.
     pub segment: NodeId,
     /// The row's indices along all axes but that of its elements, as functions of its number. For columns these are
     /// variables, the last of which is `segment`.
@@ -143,12 +144,13 @@ pub struct ResidentSegments {
     pub element: NodeId,
     /// The length of the rows.
     pub length: NodeId,
-    /// What is computed of a row that is in registers, in order. Elements of stored arrays are computed where they
-    /// are read, and stored last.
+    /// What is computed of a row that is held in registers, in order. An element of a stored array is computed again
+    /// in each stage that needs it, and stored last.
     pub stages: Vec<Stage>,
-    /// What is computed of a row that is in memory, in order. Stored arrays are read from there.
+    /// What is computed of a row that is held in a cache, in order. Each stage stores its arrays, and later stages
+    /// read them from memory.
     pub in_memory: Vec<Stage>,
-    /// The stage of a row in registers that may leave error records, if there is one.
+    /// The number of the stage in `stages` that may leave error records, if there is one.
     pub recording: Option<usize>,
 }
 
@@ -159,7 +161,7 @@ impl ResidentSegments {
     }
 }
 
-/// A launch that reduces the columns of the rows that it keeps.
+/// A launch that holds each row while it reduces it, and also reduces columns of values of these rows.
 pub struct RowsAndColumns {
     /// The rows: reductions, and values that follow from them.
     pub rows: ResidentSegments,
@@ -173,7 +175,7 @@ pub struct RowsAndColumns {
 pub enum Stage {
     /// Reductions of the row, and values that follow from them.
     Reduce {
-        /// The reductions; for rows in memory they are part of the values.
+        /// The reductions. For rows in memory this is empty, and the values contain the reductions.
         reductions: Vec<NodeId>,
         /// The value of each item, and the read by which later stages get it.
         values: Vec<RowValue>,
@@ -203,15 +205,17 @@ pub struct RowValue {
     pub stored: Option<Item>,
 }
 
-/// A launch that computes several fused groups one after another. Each group reads what those before it store, around
-/// its own indices ([`super::alternatives::stencil_chain`]).
+/// A launch that computes several fused groups, the stages, one after another in tiles: temporal blocking of
+/// different stencils. Each stage reads what earlier stages compute, around its own indices
+/// ([`super::alternatives::stencil_chain`]).
 pub struct StencilChain {
     /// The groups. Only the last one stores arrays in memory.
     pub stages: Vec<ChainStage>,
-    /// The minimum length of the axes of the index space for which every array has elements.
+    /// The minimum length of each axis of the index space, so that the arrays of all stages have elements.
     pub least: i64,
     /// Whether the kernel also has variants that compute the earlier stages again for each element, for calls that
-    /// the variants of the chain do not serve. If not, the launch is an alternative to one launch for each stage.
+    /// the variants of the chain do not serve. If not, such calls run one launch for each stage: this launch is an
+    /// alternative to these (`Step::Instead`).
     pub has_recomputing_variants: bool,
     /// Whether a GPU has tiles for the chain that are faster than those variants.
     pub has_faster_gpu_tiles: bool,
@@ -223,20 +227,20 @@ pub struct ChainStage {
     pub fused: FusedGroup,
     /// Its interior.
     pub inner: Interior,
-    /// What it reads there at constant distances.
+    /// The arrays that the interior reads at constant distances.
     pub stencils: Vec<Stencil>,
     /// Estimated number of operations of an element.
     pub cost: u32,
-    /// Whether elements outside of the interior are computed from arrays in memory alone, because what the tiles hold
-    /// beyond the edges does not suffice.
+    /// Whether elements outside of the interior have code of their own, which reads arrays in memory only and
+    /// computes earlier stages again, because the halo of the tiles does not suffice for them.
     pub has_edges: bool,
-    /// For each array that it stores, the values in bounds and beyond the edges. Empty for the last group, if that
-    /// computes no elements from arrays in memory alone.
+    /// For each array that the stage computes, its values in bounds and beyond the edges, as expressions of arrays in
+    /// memory. Empty for the last stage if its `has_edges` is false.
     pub beyond: Vec<BeyondEdges>,
 }
 
 impl ChainStage {
-    /// Whether nobody reads beyond the edges of the arrays that it stores.
+    /// Whether no later stage reads beyond the edges of the arrays that this one computes.
     pub fn is_plain(&self) -> bool {
         self.beyond.iter().all(|b| b.is_plain)
     }
@@ -250,6 +254,6 @@ pub struct BeyondEdges {
     pub value: NodeId,
     /// Estimated number of its operations.
     pub operations: u32,
-    /// Whether nothing needs values beyond the edges, so that the value need only be right in bounds.
+    /// Whether no stage reads beyond the edges, so that `value` need only be right in bounds.
     pub is_plain: bool,
 }

@@ -1,7 +1,8 @@
 //! Reductions of a segment that may leave error records and are needed only under a condition.
 //!
-//! The lanes of a segment compute a reduction whatever the conditions are, and leave its records with it. So if only
-//! one arm of a `select` needs its value, it must not leave them where the other arm is taken:
+//! The lanes of a segment compute a reduction even if a `select` then discards its value, and they leave its error
+//! records. But the program leaves these records only where the value is needed. So the condition of the `select`
+//! moves into the elements:
 //!
 //! ```text
 //! select %c (reduce + over x.at(..)) 0   ->   select %c (reduce + over (select %c x.at(..) 0)) 0
@@ -18,8 +19,9 @@ use crate::schedule::element::error_records;
 use crate::schedule::element::lower::LaunchContext;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Returns the values of a segment in a form in which each of these reductions may be computed in any case. Returns
-/// `None` if the operator of one of them leaves records that are not always needed.
+/// Returns the values of a segment in a form in which each of the `nested` reductions may be computed in any case.
+/// Returns `None` if that is impossible, because the operator of a reduction that is not always needed may leave
+/// records.
 pub fn always(l: &mut LaunchContext, mut bodies: Vec<NodeId>, nested: Vec<NodeId>) -> Option<Vec<NodeId>> {
     let sometimes = |n: &NodeId| records(l, *n) && !is_always_needed(l, &bodies, *n);
     let sometimes: Vec<NodeId> = nested.into_iter().filter(sometimes).collect();

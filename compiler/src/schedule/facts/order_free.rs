@@ -1,11 +1,12 @@
 //! Reductions whose order is free: the operator is associative and commutative in every bit, so that a thread may
 //! fold the elements one after another, in place of the tree of semantics 5.1.
 //!
-//! This holds for sums and products of integers, which wrap, for minima and maxima, which are one of their operands
-//! (semantics 2.2), and for operators on bits. It holds for a reduction of tuples if its components do not depend on
-//! one another and each is such a reduction. It also holds for a pair of an extreme element and its number: of equal
-//! elements the one with the least number stays (semantics 5.15), whatever the order of joins is. If elements are
-//! folded one after another, that is the one that came first ([`in_order`]), so numbers need not be compared.
+//! The order is free for sums and products of integers, which wrap, for minima and maxima, which return one of their
+//! operands (semantics 2.2), and for operators on bits. It is free for a reduction of tuples if its components do not
+//! depend on one another and the order of each is free. It is also free for argmin and argmax, a pair of an extreme
+//! element and its number: of equal elements the one with the least number stays (semantics 5.15), whatever the order
+//! of joins. In a fold in index order that is the element that came first ([`in_order`]), so numbers need not be
+//! compared.
 
 use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -64,8 +65,8 @@ fn is_free(g: &Graph, join: &Lambda, joined: &[NodeId], at: usize) -> bool {
     }
 }
 
-/// If two components are an extreme element and its number, returns the comparison by which an element is
-/// more extreme.
+/// If two components are an extreme element and its number, returns the comparison: `Lt` for a minimum, `Gt` for a
+/// maximum.
 fn place(g: &mut Graph, join: &Lambda, joined: &[NodeId], [value, number]: [usize; 2]) -> Option<BinaryOp> {
     let var = |g: &mut Graph, at: usize| g.add(Op::Var(join.params[at].0, join.params[at].1));
     let n = joined.len();
@@ -80,9 +81,9 @@ fn place(g: &mut Graph, join: &Lambda, joined: &[NodeId], [value, number]: [usiz
     })
 }
 
-/// Returns the operator for folding the elements of such a reduction one after another, in index order. An extreme
-/// element stays if no later one is more extreme; the first element replaces the initial value, because nothing is
-/// less extreme than that.
+/// Returns the operator for folding the elements of a reduction whose order is free, in index order. An extreme
+/// element stays unless a later one is more extreme, by one comparison. The first element always replaces the initial
+/// value, which is the least extreme value of the type.
 pub fn in_order(g: &mut Graph, node: NodeId) -> Option<Lambda> {
     let Op::Reduce { join, init, .. } = g.op(node).clone() else { return None };
     let joined = tuples::components(g, join.body);

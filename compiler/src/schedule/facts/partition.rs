@@ -1,8 +1,9 @@
-//! Stable partitions: places ([`super::placed`]) for which a scan counts the elements that come first, so that each
-//! element either is one of these or goes after all of them.
+//! Recognises stable partitions among places ([`super::placed`]). A partition moves the elements for which a
+//! condition holds to the front, and the others behind them; both keep their order. A scan counts the former. If
+//! `up_to[i]` is their number among elements 0 .. i, and `all` their number in all, the place of element i is
 //!
 //! ```text
-//! select(%late[%i], %all + (%i - %up_to[%i]), %up_to[%i] - 1)
+//! select(is_counted[i], up_to[i] - 1, all + (i - up_to[i]))
 //! ```
 
 use super::placed;
@@ -19,7 +20,7 @@ use rustc_hash::FxHashMap as HashMap;
 pub struct Partition {
     /// The variable of the element's index.
     index: (Var, NodeId),
-    /// The condition whether an element is counted, or its negation.
+    /// The condition of the place's `select`: whether an element is counted or, if `is_of_others`, whether it is not.
     condition: NodeId,
     is_of_others: bool,
     /// Where an element goes.
@@ -45,9 +46,9 @@ impl Partition {
         g.substitute(value, &[(var, index)].into_iter().collect())
     }
 
-    /// Returns a condition of the element, if it says whether the element is counted, as that truth value.
+    /// If a node says whether the element is counted, returns it in terms of `is_counted`, which the kernel knows.
     fn counted(self, g: &mut Graph, n: NodeId, is_counted: NodeId) -> Option<NodeId> {
-        // only counted elements go before the first of the others
+        // exactly the counted elements have places below the first place of the others
         if *g.op(n) == Op::Binary(BinaryOp::Lt, self.place, self.others) {
             return Some(is_counted);
         }

@@ -1,12 +1,13 @@
-//! Elements stored at places that depend on a scan ([`Op::Place`]): each place follows from the partial result at the
-//! element's own index. The last launch of the scan ([`super::scans`]) stores the elements instead of the partial
-//! results.
+//! Elements stored at places that depend on a scan ([`Op::Place`]), such as the elements that a filter keeps: the
+//! place of an element follows from the scan's partial result at the element's index. The last launch of the scan
+//! ([`super::scans`]) stores the elements instead of the partial results.
 //!
-//! All places differ, so no thread waits for another one; and they are all indices of the result, so nothing is
-//! stored beforehand. An output is never an input, because another thread may store an element before it is read.
+//! All places differ, so no thread waits for another one. They are all indices of the result, so the result need not
+//! be filled before. An output must not be an input, because another thread might write over an element before it is
+//! read.
 //!
-//! In a second form an element stays at its own index and reads the partial result there. It is stored like a partial
-//! result, and an output may be an input.
+//! In a second form the place of an element is its own index, and the element reads the partial result there: a map
+//! of the scan. Then an output may be an input.
 
 use crate::core::scan_stages::{is_index, scan_of_places};
 use crate::core::{Graph, NodeId, Op};

@@ -1,6 +1,6 @@
-//! Fused groups that are products: a matrix whose element (i, j) is a sum (or another fold) over an
-//! inner index k of values that depend on (i, k) and values that depend on (k, j), in order or by
-//! panels. Examples are matrix products and the distances of all pairs of points.
+//! Recognises fused groups that are products: a matrix whose element (i, j) is a sum (or another fold) over an inner
+//! index k of values that depend on (i, k) and values that depend on (k, j). The order is that of indices, that of
+//! panels (semantics 5.7), or the fixed tree. Examples are matrix products and the distances of all pairs of points.
 //!
 //! ```text
 //! generate m, n (i, j -> panel_dot (k -> a[i, k], b[k, j]))        rows: a[i, k]    columns: b[k, j]

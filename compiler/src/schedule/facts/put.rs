@@ -1,9 +1,9 @@
-//! Elements that are stored at their destinations ([`Op::Put`]) as two launches. The first one, which is a map,
-//! stores the elements that they replace into the place of the result. The second one goes over the elements and
-//! stores each at its destination, by plain stores: the author promises that no two have the same one. If two do, one
-//! of them is stored, because each store is of one element and in bounds.
+//! Elements that are stored at their destinations ([`Op::Put`]), in two launches. The first one, which is a map,
+//! fills the result with the elements of the base array. The second one goes over the source and stores each element
+//! at its destination, by plain stores: the author promises that no two elements have the same destination. If two
+//! do, one of them is stored, because each store is of a whole element and in bounds.
 //!
-//! No output is an input: an element may be stored before another one is read.
+//! An output must not be an input: an element might be stored before another thread reads what it replaces.
 
 use super::destinations::{Tests, in_short};
 use crate::core::simplify::extent;

@@ -55,7 +55,8 @@ impl RadixStep {
         element(g, self.digits, index)
     }
 
-    /// Returns the place where the elements of a digit and tile begin. One number stands for both.
+    /// Returns the place where the elements of a digit and tile begin. `number` is the index of that pair in the
+    /// matrix of counts.
     pub fn begin(&self, g: &mut Graph, number: NodeId) -> Option<NodeId> {
         self.begins.map(|begins| element(g, begins, number))
     }

@@ -1,5 +1,5 @@
-//! Reductions of what a whole scan gives: of its partial results, and of elements that are computed from them, each
-//! at its own index. The launch of the scan can compute them without reading its result again, or storing it.
+//! Reductions of the results of a whole scan, and of maps of these results at the same index. The launch of the scan
+//! can compute them while it has the results in registers, so that they are not read again, and need not be stored.
 
 use super::scans::Scan;
 use crate::core::graph::replace::{Found, replaced_by};
@@ -21,7 +21,7 @@ pub struct ScanReductions {
 }
 
 impl ScanReductions {
-    /// Whether values need items of the scan's last part at an index alone.
+    /// Whether values read the items of the scan's last part at `index` only.
     pub fn are_at_own_index<'n>(
         &self,
         g: &Graph,
@@ -38,7 +38,8 @@ impl ScanReductions {
         !g.reachable_until(values.copied(), is_end).iter().any(|n| items.contains(n))
     }
 
-    /// Returns nodes with the values at an index that follow from the partial results there, in place of reads.
+    /// Returns nodes in which reads of the scan's items at `index` are replaced by the values that follow from the
+    /// partial results `results` there.
     pub fn of_results(
         &self,
         g: &mut Graph,

@@ -1,4 +1,5 @@
-//! The parts of a scan (semantics 5.18) as launches: a fused group has the components of one part, and nothing else.
+//! The parts of a scan (semantics 5.18) as launches: the totals of tiles, the prefixes of tiles (what stands before
+//! each), and the scans of tiles. A fused group has the components of one part, and nothing else.
 
 use super::placed::Placed;
 use crate::core::graph::replace::{Found, replaced_by};
@@ -17,7 +18,7 @@ pub struct Scan {
     pub part: ScanPart,
     /// The types of the components.
     pub types: Vec<Ty>,
-    /// What is stored at other places instead of the partial results, or at an element's own place for them.
+    /// The places, if the last part stores other elements instead of the partial results ([`Placed`]).
     pub placed: Option<Placed>,
     /// Whether the launch counts in 32 bits. Kernels for few elements do, if the scan counts elements
     /// ([`Scan::counts`]).
@@ -96,8 +97,8 @@ impl Scan {
         self.types.iter().map(|ty| ty.size()).sum()
     }
 
-    /// Whether a GPU has code for the whole in one launch that is faster than the parts: for values of 4 bytes, or 8
-    /// if the launch `reduces` what the scan gives, whose elements stay in their places.
+    /// Whether a GPU has code for the whole scan in one launch that is faster than the parts. It has for values of 4
+    /// bytes, or of 8 if the launch also reduces the results (`reduces`); and elements must not go to other places.
     pub fn is_one_pass(&self, reduces: bool) -> bool {
         let bytes = self.types[0].size();
         let is_number = self.types.len() == 1 && (bytes == 4 || reduces && bytes == 8);
@@ -127,7 +128,7 @@ impl Scan {
         }
     }
 
-    /// Returns the components of the initial value, or of what stands before a tile.
+    /// Returns the components of the prefix of a tile or, for parts other than the last one, of the initial value.
     pub fn before(&self, g: &mut Graph, tile: NodeId) -> Vec<NodeId> {
         let value = match self.part {
             ScanPart::Tiles => element(g, self.init, tile),

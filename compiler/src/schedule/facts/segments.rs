@@ -1,5 +1,6 @@
-//! Segmented reductions: fused groups whose elements are computed from reductions over one other extent, such as the
-//! sums of a matrix's rows or columns.
+//! Segmented reductions: fused groups each of whose elements is computed from reductions of one length, such as the
+//! sums of a matrix's rows or columns. A *segment* is what one element reduces, so an element's index is a segment's
+//! number.
 //!
 //! ```text
 //! generate %rows (%i) { %s = reduce (..) over (generate %cols (%k) { elem %a, %i, %k })   yield (mul %s, 0.5f32) }
@@ -106,7 +107,7 @@ pub fn find_ragged(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments
     Some(Segments { index, bodies, nested, length, along: Along::Rows, are_parts: true, may_record: false })
 }
 
-/// Whether no segment of that length has more than one tile.
+/// Whether no segment has more than one tile, if this node is the length of a segment.
 pub fn is_one_tile(g: &Graph, length: NodeId) -> bool {
     matches!(*g.op(length), Op::Binary(BinaryOp::Min, a, b)
         if [a, b].into_iter().any(|n| g.as_lit(n).is_some_and(|n| n.as_i64() <= TILE)))
@@ -156,8 +157,9 @@ fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
     nested(l, roots).is_some()
 }
 
-/// Returns which elements are contiguous for the reads. Returns `None` if no array is read at both indices, or if an
-/// element has reductions of its own.
+/// Returns the direction in which the reads of the reductions are contiguous, where `i` is the variable of the
+/// segment. Returns `None` if no array is read at an index of the segment and one of the element, or if an element
+/// has reductions of its own.
 pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     let mut found = None;
     for n in nested {
@@ -183,7 +185,8 @@ pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> 
     found
 }
 
-/// Whether segments are parts of a vector that lie apart from one another, whatever the order of their elements.
+/// Whether segments are parts of vectors that lie apart from one another, whatever the order in which elements are
+/// read.
 fn are_parts(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> bool {
     nested.iter().all(|n| {
         let (k, node) = l.g.fresh_var(Ty::I64);
@@ -237,8 +240,8 @@ pub fn neighbours(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> Vec
     list
 }
 
-/// Returns how many reads of the elements at `index` need a load for each element: those that may leave a record, and
-/// those whose neighbours along the loop lie apart in memory.
+/// Returns how many reads of the elements at `index` are no contiguous loads of neighbours: those that may leave a
+/// record, and those whose neighbours along the loop lie apart in memory.
 pub fn scattered(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> usize {
     let contiguous = neighbours(l, roots, index);
     let Op::Var(var, _) = *l.g.op(index) else { return 0 };

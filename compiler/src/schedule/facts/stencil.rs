@@ -6,9 +6,8 @@
 //!     ->    x: taps 0, 2    y: shift %k, tap -1
 //! ```
 //!
-//! A read belongs to a stencil only if its indices increase by one with the element's index along
-//! every axis. Along each axis the index is then the index of the domain, plus a host scalar that
-//! is the same for all reads of the stencil (the shift), plus a constant (the tap).
+//! A read belongs to a stencil only if its index along each axis is the element's index along that axis, plus a host
+//! scalar that is the same for all reads of the stencil (the *shift*), plus a constant (the *tap*).
 
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, StencilHint, verify};
@@ -48,8 +47,8 @@ impl Stencil {
         self.taps.iter().flatten().all(|t| *t == 0)
     }
 
-    /// Returns the number of different elements of the array that `neighbours` neighbouring
-    /// elements along the last axis read together.
+    /// Returns how many elements of the array a row of `neighbours` elements along the last axis reads: 3 x 3 taps
+    /// and 4 neighbours read 3 x 6.
     pub fn apart(&self, neighbours: i64) -> usize {
         let mut all = BTreeSet::new();
         for (tap, k) in self.taps.iter().flat_map(|t| (0..neighbours).map(move |k| (t, k))) {
@@ -67,7 +66,7 @@ impl Stencil {
     }
 }
 
-/// How a GPU kernel keeps a stencil's array near its threads; reported to the author.
+/// How a GPU kernel holds a stencil's array near its threads (in registers or shared memory), for the report.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kept {
     /// The array's name.

@@ -1,5 +1,5 @@
-//! Elements that reduce a row of their own again and again: the length of that row, and the values of an element if
-//! that length is a known small number.
+//! Elements each of which reduces its own row many times, such as points whose distances to all centres are computed:
+//! finds the length of that row, and unrolls the inner reduction for a few lengths.
 //!
 //! ```text
 //! generate m (%p) { reduce (argmin) over generate n (%k) {

@@ -1,6 +1,6 @@
-//! Transposed reads: reads of an array whose last index is the element's row, while another index is
-//! the element's column. Neighbours in memory belong to different rows of the result then, and
-//! neighbouring elements read different rows of the array.
+//! Transposed reads: reads of an array whose last index is the element's row, while another index is the element's
+//! column. Neighbouring elements then read different rows of the array, so their loads do not coalesce. A GPU kernel
+//! loads a tile of the array by its rows into shared memory, and reads it from there by columns.
 //!
 //! ```text
 //! generate n m (%i, %j) { .. elem %x, %j, (%i + 2) .. elem %y, %i, %j .. }    ->    x: column + 0, row + 2
@@ -27,7 +27,7 @@ pub enum AxisIndex {
     Other(NodeId),
 }
 
-/// The transposed reads of one array that differ in constants only.
+/// Transposed reads of one array whose indices differ in constants only. They share a tile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransposedReads {
     /// The array.

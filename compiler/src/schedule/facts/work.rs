@@ -69,7 +69,7 @@ pub(in crate::schedule) fn joined(g: &mut Graph, reduction: NodeId, index: &[Nod
     let after = match g.op(reduction).clone() {
         Op::SquaredDeviations { src, .. } => {
             let element = opened(g, src, index);
-            // the factors are constants wherever the counting matters
+            // any count will do: in loops whose operations matter, the weights that follow from it are constants
             let count = g.lit(Lit::one(g.ty(reduction).elem));
             let next = deviations::count_after(g, count);
             let [.., after] = deviations::step(g, [count, before, before], next, element);

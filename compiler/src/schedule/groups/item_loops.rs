@@ -1,5 +1,5 @@
-//! The loops of an item's elements, as far as they decide with which other items it may share a fused group: a group
-//! has one strategy, which must suit the loops of all its elements.
+//! Classifies the loops inside of an item's elements, to decide with which other items the item may share a fused
+//! group: a group has one strategy, which must suit the loops of all its elements.
 //!
 //! ```text
 //! q = x * wq, k = x * wk           two groups: a launch by tiles has one product
@@ -8,9 +8,10 @@
 //! sums of a's rows, and of b's     two groups, if b has other columns: a segmented reduction has one length
 //! ```
 //!
-//! All of this depends on the graph alone, and is asked before any lambda is opened for a launch. The questions are
-//! the first ones that the strategies ask (`products.rs`, `segments.rs`, `cuda/contraction/find.rs`,
-//! `cuda/cooperative_nest.rs`). If one of them refuses for another reason, that costs no more than one more launch.
+//! All of this depends on the graph alone, and is decided before any lambda is opened for a launch. The tests here
+//! are the first tests of the strategies (`products.rs`, `segments.rs`, `cuda/contraction/find.rs`,
+//! `cuda/cooperative_nest.rs`). If a strategy then refuses the group by a later test, the separation of the group was
+//! in vain, and costs one more launch.
 
 use super::items::{self, Item, is_store};
 use crate::core::graph::marks::Visited;
@@ -30,14 +31,14 @@ const MAX_WORDS: usize = 4;
 pub struct KnownLoops(HashMap<NodeId, ItemLoops>);
 
 impl KnownLoops {
-    /// Whether a further item may join a group of these items, as far as the loops of elements decide it. `is_nested`
-    /// says that the further one is stored and has loops.
+    /// Whether the loops of elements allow `it` to join a group of these items. `is_nested` says that `it` is a
+    /// stored array whose elements have loops.
     pub fn fit(&mut self, g: &Graph, items: &[Item], it: &Item, is_nested: bool) -> bool {
         // a loop that an element ends is part of the element's code in any strategy
         let is_nested = is_nested && items::has_reductions(g, it);
         let has_loops = |other: &&Item| is_nested || items::has_reductions(g, other);
         let (stored, reduced): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|other| is_store(g, other));
-        // a reduction over the elements, by the tree, and loops inside of them have different strategies
+        // a reduction over the group's elements and a loop inside of an element have different strategies
         if !is_store(g, it) {
             return !stored.iter().any(has_loops);
         }
@@ -100,7 +101,7 @@ impl ItemLoops {
         ItemLoops { nested, kind, may_record }
     }
 
-    /// Whether a group may have both items, as far as their elements' loops decide it.
+    /// Whether the loops of two items allow that a group has both.
     pub fn fit(&self, other: &ItemLoops) -> bool {
         if matches!(self.kind, Kind::Plain) || matches!(other.kind, Kind::Plain) {
             return self.leaves_loops(other) && other.leaves_loops(self);
@@ -109,7 +110,8 @@ impl ItemLoops {
         self.nested.iter().any(|n| other.nested.contains(n)) || self.kind.fits(&other.kind)
     }
 
-    /// Whether this item leaves another one beside it its strategy: some strategies allow no error records.
+    /// Whether the item `beside` keeps its strategy if this item joins its group: the strategies of products and
+    /// nests allow no error records.
     fn leaves_loops(&self, beside: &ItemLoops) -> bool {
         !self.may_record || !matches!(beside.kind, Kind::Product | Kind::Nest)
     }

@@ -12,8 +12,8 @@ pub struct Item {
     pub node: NodeId,
     /// The number of the function's array result that the item is, if it is one.
     pub result: Option<u32>,
-    /// The stored array whose place this item's elements take, because those of another item will replace some of
-    /// them.
+    /// For the elements that a put replaces: the array that the put stores. This item is written to the memory of
+    /// that array, before the put writes over some of its elements.
     pub into: Option<NodeId>,
 }
 
@@ -27,9 +27,13 @@ pub fn array(g: &Graph, it: &Item) -> NodeId {
     if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node }
 }
 
-/// Whether two items may share a group, as far as items with launches of their own are concerned: neither is one, or
-/// both are components of one part of a scan, or elements after it at their own places, or their elements go to the
-/// same other places. Bins are always alone.
+/// Whether the kinds of two items allow that they share a group. Parts of scans, places, bins, puts and steps of
+/// sorts have strategies of their own. Two of these may share a group if they
+///
+/// - are components of the same part of a scan, or maps of its results at their own indices, or
+/// - are stored at the same places, at the same destinations, or by the same digits.
+///
+/// Bins are always alone. Any two items of other kinds may share a group.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     let array = |it: &Item| array(g, it);
     match (g.op(array(a)), g.op(array(b))) {

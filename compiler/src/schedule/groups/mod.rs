@@ -1,5 +1,13 @@
-//! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and
-//! fuses items over one index space into fused groups.
+//! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and fuses items over
+//! one index space into fused groups.
+//!
+//! The *level* of an item is the number of launches that must run before it: 0 for one that needs no other item, and
+//! else one more than the greatest level of the items that it needs. Items of the same level and index space share a
+//! group if one strategy serves them ([`item_loops`], [`items::may_share`]) and the group has room for them.
+//!
+//! ```text
+//! s = sum x, m = max x, y[i] = x[i] / s       level 0: {s, m} over n elements    level 1: {y} over n elements
+//! ```
 
 pub mod item_loops;
 pub mod items;
@@ -20,15 +28,14 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// The maximum number of items in a fused group; an item with several accumulators counts as that many. It limits the
 /// number of registers that a kernel needs and the time that the C compiler takes for it.
 pub const MAX_ITEMS: usize = 8;
-/// The maximum number of results of a group of stored arrays whose elements have no loops: there are no accumulators,
-/// so there may be more.
+/// The maximum number of items in a group of nothing but stored arrays whose elements have no loops. It is greater
+/// than [`MAX_ITEMS`], because such a group needs no registers for accumulators.
 pub const MAX_STORES: usize = 12;
-/// Maximum number of core IR nodes that several items may need together to share a fused group: the
-/// values of a larger group would not stay in registers. A single item may need more.
+/// The maximum number of core IR nodes that the items of a group need together: the values of a larger group would
+/// not stay in registers. An item that needs more is a group by itself.
 pub const MAX_NODES: usize = 1500;
-/// Maximum number of stored arrays that several items may access together to share a fused group: a
-/// GPU kernel takes 4096 bytes of parameters, which are the arrays' addresses and strides among
-/// others. A single item may access more.
+/// The maximum number of stored arrays that the items of a group access together: a GPU kernel takes 4096 bytes of
+/// parameters, among them the arrays' addresses and strides. An item that accesses more is a group by itself.
 pub const MAX_ARRAYS: usize = 64;
 
 /// What all states of one iteration have in common: the number of the step function, the form, the count, the
@@ -43,22 +50,21 @@ pub fn iteration(g: &Graph, n: NodeId) -> Option<Iteration> {
     }
 }
 
-/// Whether a fused group has a reduction, which joins values of different elements in another order
-/// than a fold.
+/// Whether a fused group has a reduction over its index space. Folds do not count.
 pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
     let is_reduction =
         |op: &Op| matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::SquaredDeviations { .. });
     fused.items.iter().any(|it| is_reduction(g.op(it.node)))
 }
 
-/// What one launch computes: items over one index space. Or an iteration, which becomes several
+/// What one launch computes: items over one index space. A group may also be an iteration, which becomes several
 /// launches.
 #[derive(Clone, Debug)]
 pub struct FusedGroup {
     /// The extents of the index space, outermost first; empty for a kernel that has only a `finish`
     /// part.
     pub domain: Vec<NodeId>,
-    /// Whether the elements are visited in order, on one thread (folds, what stands before the tiles of a scan).
+    /// Whether one thread visits the elements in order, as for folds and for the prefixes of a scan's tiles.
     pub sequential: bool,
     /// The iteration whose states the items are. Such a group is not a loop over an index space, but repeats a
     /// function.
@@ -90,7 +96,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
         let is_nested = is_store(g, &it) && is_nested(g, &it);
         let own_weight = weight(g, std::slice::from_ref(&it));
-        // this is computed only if there is a group that the item might share
+        // the item's size, computed only if some group has room for it otherwise
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
             let p = &mut fused_groups[*i];
@@ -141,7 +147,8 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     Ok(ordered.into_iter().flat_map(|fused| replaced(g, &fused).into_iter().chain([fused])).collect())
 }
 
-/// Returns the group that stores what the elements of a group replace, if they go to destinations.
+/// If the elements of a group are stored at destinations (a put), returns the group that runs before it and fills the
+/// result with the elements that the put will replace.
 fn replaced(g: &Graph, fused: &FusedGroup) -> Option<FusedGroup> {
     let (base, items) = Put::base(g, &fused.items)?;
     Some(FusedGroup { domain: domain(g, base), sequential: false, iteration: None, items })
@@ -235,8 +242,8 @@ fn accumulators(g: &Graph, n: NodeId) -> usize {
 /// What the items of a fused group have in common: level, domain, whether they are folds, iteration.
 type Common = (u32, Vec<NodeId>, bool, Option<Iteration>);
 
-/// The size of a fused group: the nodes that it needs, up to one more than may share a group, and
-/// how many of them are stored arrays.
+/// The size of a fused group: the nodes that it needs, and which of them are stored arrays. The search for nodes ends
+/// beyond [`MAX_NODES`], because such a group has no room anyway.
 struct Size {
     nodes: HashSet<NodeId>,
     arrays: HashSet<NodeId>,
@@ -279,8 +286,9 @@ impl Size {
     }
 }
 
-/// Returns an error if an array that depends on an element would have to be stored. An iteration
-/// also stores the states that it begins with, so it is reported before such a `materialize`.
+/// Returns an error if an array that depends on an element would have to be stored: by `materialize`, or as a state
+/// of an iteration. The iteration is reported first, because its initial states are a `materialize` that the author
+/// did not write.
 fn stored_in_an_element(f: &Function, all: &[NodeId]) -> Result<()> {
     let g = &f.graph;
     let find = |is: &dyn Fn(&Op) -> bool| all.iter().find(|n| is(g.op(**n)) && !g.is_closed(**n));
@@ -344,7 +352,8 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// Returns the reductions and stored arrays that a value needs directly, rather than through one another.
+/// Returns the reductions and stored arrays that a value needs directly. Those that only another one needs are not
+/// among them.
 pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
     needs_of(g, vec![n])
 }

@@ -1,17 +1,17 @@
-//! The order of fused groups: a group that goes over the rows of an earlier one, and needs what that computes, comes
-//! right after it, so that one launch may keep the rows of both
+//! The order of fused groups. If a group needs the results of an earlier group and goes over the same rows, it comes
+//! right after that group, so that one launch may hold each row in registers or in a cache for both
 //! ([`crate::schedule::alternatives::resident_segments`]).
 //!
 //! ```text
 //! maxima of a, maxima of b, sums of a, sums of b  ->  maxima of a, sums of a, maxima of b, sums of b
 //! ```
 
-/// The number of previous groups of which the next one may go over the rows.
+/// How many of the previous groups are considered as the earlier group with the same rows.
 const RECENT: usize = 8;
 
-/// Returns the order of groups, given the numbers of the groups that each of them needs, which are lower. Only groups
-/// that go over the rows of another one are moved: `goes_on(a, b, is_next)` says whether b may come right after a,
-/// given whether it comes next in any case.
+/// Returns the order of groups. `needs` has for each group the numbers of the groups that it needs, all of them lower
+/// than its own. `goes_on(a, b, is_next)` says whether group b goes over the rows of group a, and may therefore be
+/// moved right behind it; `is_next` says that b comes next even if nothing is moved. Other groups keep their order.
 pub fn by_rows(needs: &[Vec<usize>], mut goes_on: impl FnMut(usize, usize, bool) -> bool) -> Vec<usize> {
     let (mut users, mut waits) = (vec![Vec::new(); needs.len()], vec![0; needs.len()]);
     for (i, needs) in needs.iter().enumerate() {

@@ -1,4 +1,7 @@
-//! Evaluates an element over symbols.
+//! Evaluates one element symbolically: walks through the function of its array and notes each element that it reads,
+//! with the reads' indices as symbols. An element of a stored array is a load. An element of a computed array is
+//! noted by its number, and evaluated when it is asked for. Values are not computed: one that is not an index becomes
+//! a fresh variable where an index depends on it.
 
 use super::super::reuse;
 use super::places::Scope;
@@ -12,21 +15,23 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 /// The evaluation of one element.
 struct Element<'d> {
     demand: &'d mut Demand,
-    /// What was found so far. The elements of computed arrays are in `elements`.
+    /// What was found so far, without the elements of computed arrays.
     needs: Needs,
+    /// The elements of computed arrays, each with how often it is computed again in loops around its read.
     elements: Vec<(u32, f64)>,
-    /// The loops around the present node, those of the element first.
+    /// The variables around the present node, outermost first: the element's own indices, then those of loops.
     scope: Scope,
-    /// The number of variables that belong to the element.
+    /// How many of these are the element's own.
     of_element: usize,
-    /// Whether the present node belongs to the sum of a matrix product. The product's tiles have no slow path, so
-    /// that an operand with an elementary function is stored in any case.
+    /// Whether the present node is an operand of a matrix product. The product's tiles have no slow path, which an
+    /// elementary function may need, so an operand with such a function is always stored.
     in_product: bool,
 }
 
-/// The symbols of an element's variables and of the nodes that were evaluated with them.
+/// One application of a function: the symbols of its parameters and of the nodes that were evaluated with these.
 struct Env<'o> {
     known: Found,
+    /// The nodes whose reads have been noted.
     walked: Visited,
     /// The environment of the function around this one.
     outer: Option<&'o Env<'o>>,
@@ -43,7 +48,7 @@ impl Env<'_> {
 }
 
 impl Demand {
-    /// Finds what an element needs.
+    /// Finds what the element with this number needs, unless that was found in this round.
     pub(super) fn evaluate(&mut self, number: u32) {
         if self.needs[number as usize].round == self.round {
             return;
@@ -113,7 +118,8 @@ impl Demand {
 }
 
 impl Element<'_> {
-    /// Adds the elements that the element of an array needs. The function of the array sees the variables of `env`.
+    /// Notes what the element of an array at `index` reads. `env` has the variables around the array, for an array
+    /// that depends on an element.
     fn of(&mut self, array: NodeId, index: &[NodeId], env: &mut Env<'_>) {
         let body = self.demand.body(array);
         self.needs.ready = self.needs.ready.max(body.ready);
@@ -144,7 +150,7 @@ impl Element<'_> {
         }
     }
 
-    /// Adds the read of an element.
+    /// Notes the read of an element. An array that depends on an element cannot be stored, so it is walked at once.
     fn read(&mut self, array: NodeId, index: &[NodeId], env: &mut Env<'_>) {
         if !self.demand.g.is_closed(array) {
             return self.of(array, index, env);
@@ -163,9 +169,9 @@ impl Element<'_> {
         self.elements.push((element, repeated));
     }
 
-    /// Whether an array is stored so that its records are taken out of the loop around the read
-    /// (`core/kept_records.rs`). Reductions of rows and columns leave the records of their elements themselves, but
-    /// the tiles of a product or of a contraction cannot leave them, nor can a loop around another loop.
+    /// Whether an array must be stored because its elements may leave error records in a loop whose strategy cannot
+    /// leave them (`core/kept_records.rs`). Reductions of rows and columns can. The tiles of a product or of a
+    /// contraction cannot, nor can a loop around another loop.
     fn is_kept_apart(&mut self, array: NodeId, index: &[NodeId]) -> bool {
         let is_loop = |of: &(Var, Option<i64>)| of.1.is_none_or(|n| n > reuse::UNROLLED);
         if !self.scope[self.of_element..].iter().any(is_loop) {
@@ -176,8 +182,9 @@ impl Element<'_> {
         content.records && (content.loops || self.in_product || self.repeated(index) > 0.0)
     }
 
-    /// Returns how often an element at this index is computed again, because the loops around the read have more
-    /// indices. A loop after all those on whose indices the element depends does not count.
+    /// Returns how often an element at this index is computed again because there are more loops around the read than
+    /// the element has indices. Loops inside the innermost one on which the element depends do not count, because
+    /// code for the element is moved out of them.
     fn repeated(&self, index: &[NodeId]) -> f64 {
         let symbols = &self.demand.symbols;
         let depends = |v: &Var| index.iter().any(|i| symbols.node(*i).free.contains(v));
@@ -186,7 +193,7 @@ impl Element<'_> {
         let more = loops.len().saturating_sub(index.len());
         let mut lacks = 0.0;
         if more > 0 {
-            // the loops with the fewest iterations are taken for those that the element lacks
+            // which loops the element lacks is not examined; the estimate assumes those with the fewest iterations
             let mut times: Vec<Option<i64>> = loops.iter().map(|of| of.1).collect();
             times.sort_by_key(|n| n.unwrap_or(i64::MAX));
             lacks = reuse::repeated(times.into_iter().take(more));
@@ -194,7 +201,7 @@ impl Element<'_> {
         if self.in_product { lacks.max(reuse::OF_PRODUCT) } else { lacks }
     }
 
-    /// Evaluates a function's body.
+    /// Notes the reads of a function that is applied to these symbols.
     fn apply(&mut self, lambda: &Lambda, args: &[NodeId], env: &Env<'_>) {
         let mut inner = Env::inside(Some(env));
         for ((var, ty), arg) in lambda.params.iter().zip(args) {
@@ -205,7 +212,7 @@ impl Element<'_> {
         self.walk(lambda.body, &mut inner);
     }
 
-    /// Adds all reads of a scalar.
+    /// Notes all reads that a scalar needs.
     fn walk(&mut self, root: NodeId, env: &mut Env<'_>) {
         let mut stack = vec![root];
         while let Some(n) = stack.pop() {
@@ -216,7 +223,7 @@ impl Element<'_> {
             match &op {
                 Op::At(x, index) | Op::Elem(x, index) => {
                     let symbols: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
-                    // no strategy serves a loop over total reads
+                    // no strategy serves a loop whose element is a total read, so an array with loops is stored
                     let is_total = matches!(op, Op::At(..)) && self.demand.g.is_closed(*x);
                     let may_loop = is_total && !self.demand.is_leaf(*x);
                     self.demand.needs_contents |= may_loop;
@@ -258,11 +265,11 @@ impl Element<'_> {
         }
     }
 
-    /// Adds the reads of a loop over arrays inside of the element.
+    /// Notes the reads of a reduction or fold over these arrays, which is a loop inside of the element.
     fn nested(&mut self, arrays: &[NodeId], env: &mut Env<'_>) {
         let outer = self.scope.len();
         let rank = arrays.iter().map(|x| self.demand.rank(*x)).max().unwrap_or(0);
-        // the variables of the loops around this one are in use
+        // take variables that no loop around this one uses
         let (mut index, mut number) = (Vec::with_capacity(rank), OF_ELEMENT);
         while index.len() < rank {
             let next = self.demand.index(number);
@@ -284,7 +291,7 @@ impl Element<'_> {
         self.scope.truncate(outer);
     }
 
-    /// Returns the array of which a view is taken, and the indices in it.
+    /// If `view` is a slice, a reversal or another view of an array, returns that array and the indices in it.
     fn source(&mut self, view: NodeId, index: &[NodeId], env: &mut Env<'_>) -> Option<(NodeId, Index)> {
         let mut index = Index::from(index);
         let src = match *self.demand.g.op(view) {

@@ -1,4 +1,4 @@
-//! What was found about elements and places.
+//! Questions about elements that were evaluated already: what they need, and how often an array is computed.
 
 use super::super::reuse;
 use super::places::{Index, Needs, OfArray};
@@ -11,7 +11,7 @@ impl Demand {
         &self.needed[self.needs_of(number).elements()]
     }
 
-    /// Returns what an element needs; if that is not known, a value that says so.
+    /// Returns what an element needs. If that was not found in this round, the value's `round` is 0.
     pub(super) fn needs_of(&self, number: u32) -> Needs {
         let needs = self.needs[number as usize];
         if needs.round == self.round { needs } else { Needs::default() }
@@ -26,7 +26,8 @@ impl Demand {
         places.of(of).map(|number| &self.elements[number as usize].1)
     }
 
-    /// Returns the arrays of places that were just found, each with the arrays whose elements its own elements need.
+    /// Returns all pairs of a reading array and an array that it reads, for the elements in `places`, which must have
+    /// been found since the last array was stored.
     pub fn reads<'p>(&'p self, places: &'p Places) -> impl Iterator<Item = (NodeId, NodeId)> + 'p {
         places.numbers.iter().flat_map(move |number| {
             let reader = self.elements[*number as usize].0;
@@ -34,7 +35,8 @@ impl Demand {
         })
     }
 
-    /// Returns how often an element of an array is computed for one element of the context with these places.
+    /// Returns how many elements of an array are computed per element of the context with these places
+    /// ([`reuse::factor`]).
     pub fn reuse_of(&self, array: NodeId, places: &Places) -> f64 {
         let of = places.by_array.get(&array);
         let forms = &mut self.forms.borrow_mut();

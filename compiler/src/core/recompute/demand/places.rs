@@ -1,4 +1,4 @@
-//! The elements that some elements need.
+//! Sets of elements, which are the answers of [`Demand`](super::Demand): an element is an array with indices.
 
 use crate::core::{MAX_RANK, NodeId, Var};
 use indexmap::IndexMap;
@@ -64,17 +64,17 @@ pub type Scope = Vec<(Var, Option<i64>)>;
 pub struct Needs {
     /// The round in which this was found; 0 if it is not known.
     pub round: u32,
-    /// Where the elements of computed arrays begin and end in the list of these.
+    /// The elements of computed arrays: where their list begins and ends in `Demand::needed`.
     pub first: u32,
     pub end: u32,
     /// The number of elements of stored arrays.
     pub loads: u32,
-    /// The number of launches that must come before, which compute what is read.
+    /// The number of launches that must run before, because they compute what the element reads.
     pub ready: u32,
 }
 
 impl Needs {
-    /// The elements of computed arrays, as positions in the list.
+    /// The positions in `Demand::needed` of the elements of computed arrays.
     pub fn elements(self) -> Range<usize> {
         self.first as usize..self.end as usize
     }
@@ -92,13 +92,14 @@ pub struct OfArray {
     pub repeated: f64,
 }
 
-/// The elements that some elements need, by array.
+/// A set of elements, by array. The elements of one array are a linked list (`next`) through `numbers`, so that
+/// adding an element takes constant time and `numbers` keeps the order in which elements were found.
 #[derive(Clone, Default)]
 pub struct Places {
     pub(super) by_array: IndexMap<NodeId, OfArray, FxBuildHasher>,
-    /// The numbers of the elements, which are valid until an array is stored.
+    /// The numbers of the elements.
     pub(super) numbers: Vec<u32>,
-    /// For each of them, the position of the next one of the same array.
+    /// For each element, the position of the next element of the same array.
     next: Vec<u32>,
     /// The number of elements of stored arrays.
     pub(super) loads: usize,
@@ -140,7 +141,7 @@ impl Places {
         all.map(|at| self.numbers[at as usize])
     }
 
-    /// Adds an element, or another read of an element that has been added.
+    /// Adds an element or, if not `is_new`, another read of an element that has been added.
     pub(super) fn insert(&mut self, number: u32, array: NodeId, repeated: f64, is_new: bool) {
         let of = self.by_array.entry(array).or_default();
         of.repeated = of.repeated.max(repeated);

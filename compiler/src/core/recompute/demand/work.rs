@@ -6,7 +6,8 @@ use super::{Demand, Places};
 use crate::core::NodeId;
 
 impl Demand {
-    /// Returns the number of operations and loads of an element of an array.
+    /// Returns the number of operations and loads of an element of an array, with those of all elements that are
+    /// computed for it.
     pub fn cost(&mut self, array: NodeId) -> f64 {
         if let Some(known) = self.costs.get(&array) {
             return *known;
@@ -15,8 +16,9 @@ impl Demand {
         self.cost_at(place)
     }
 
-    /// Does the same for an array with these places. What its elements at these need is known already, whereas an
-    /// element at other indices would have to be evaluated.
+    /// Returns the same as [`Demand::cost`] for an array that has elements in `places`. It takes one of these
+    /// elements, because what they need is known already, whereas an element at other indices would have to be
+    /// evaluated.
     pub fn cost_within(&mut self, array: NodeId, places: &Places) -> f64 {
         if let Some(known) = self.costs.get(&array) {
             return *known;
@@ -33,13 +35,15 @@ impl Demand {
         cost
     }
 
-    /// Returns the number of operations and loads of one element of each of these arrays, if `stored` is stored.
+    /// Returns the number of operations and loads of one element of each of these arrays if the array `stored` were
+    /// stored, so that its elements are loads.
     pub fn cost_until(&mut self, roots: &[NodeId], stored: Option<NodeId>) -> f64 {
         let roots: Vec<Place> = roots.iter().map(|root| self.own_place(*root)).collect();
         let places = self.places_from(&roots, stored);
         self.cost_of(&places, stored)
     }
 
+    /// Adds up the operations and loads of these places. Each element of `stored` is one load.
     fn cost_of(&mut self, places: &Places, stored: Option<NodeId>) -> f64 {
         let mut cost = places.loads as f64;
         for (x, count) in places.iter() {
@@ -51,8 +55,8 @@ impl Demand {
         cost
     }
 
-    /// Returns whether the elements that one element of `root` needs, which are `places`, take more work than the law
-    /// of work allows.
+    /// Returns whether one element of `root` takes more work than the law of work allows. `places` are the elements
+    /// that it needs.
     pub fn is_too_much(&mut self, root: NodeId, places: &Places) -> bool {
         let several = places.by_array.values().filter(|of| of.count > 1);
         let most_again = |of: &OfArray| {
@@ -69,8 +73,8 @@ impl Demand {
         cost > most * self.cost_once(places)
     }
 
-    /// Returns the number of operations and loads of an element of each array that one element of the root needs, if
-    /// all of these arrays were stored. They are `places`, which were just found.
+    /// Returns the work if every value were computed once: the operations and loads of one element of each array in
+    /// `places`, as if all of these arrays were stored.
     fn cost_once(&self, places: &Places) -> f64 {
         let mut cost = 0.0;
         for (x, of) in &places.by_array {

@@ -9,11 +9,11 @@
 //!                               pushed on a pile, as a binary counter counts
 //! ```
 //!
-//! All loops over j vectorise, whatever is contiguous in memory, because the packed values are neighbours. The parts
-//! of a tile and those of several tiles go through the same pairwise accumulator, because 16 parts are a tile, and up
-//! to 128 tiles are neighbouring columns of the next level. Absent columns have the operator's identity. Chosen for
-//! matrices of some rows and columns. If there are more inner indices than the pile has levels for, the tree costs
-//! little, and the group runs the strategy that it would have otherwise.
+//! All loops over j vectorise, whichever index is contiguous in memory, because the packed values of neighbouring j
+//! are neighbours. One pairwise accumulator, the pile, joins the parts of all tiles: 16 parts are a tile, and up to
+//! 128 tiles are neighbouring columns of the next level of the tree. Absent columns have the operator's identity. The
+//! strategy is chosen for matrices of some rows and columns. If there are more inner indices than the pile has levels
+//! for, the tree costs little, and the group runs the strategy that it would otherwise have.
 
 use super::product::block_tiles::{BlockTile, SIZE, block_tiles};
 use super::product::pack::Columns;
@@ -143,7 +143,7 @@ impl Square<'_> {
         self.total(l, &parts, out)
     }
 
-    /// Emits the join of what is on the pile. The number of parts says which levels are filled.
+    /// Emits the join of the values on the pile. The bits of the number of parts say which levels have one.
     fn total(&self, l: &mut Lower, parts: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let [level, have] = ["level", "have"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();

@@ -2,8 +2,9 @@
 //! columns are neighbours. The rows' values are read where they lie: each of them serves 64 columns (packing them,
 //! too, was measured to be a third slower).
 //!
-//! The innermost loop walks through what is contiguous in memory. For arrays with any strides that is decided at the
-//! call, by one loop for either direction, because values whose distance is a power of two share few sets of a cache.
+//! The innermost loop goes along the axis that is contiguous in memory, because values whose distance is a power of
+//! two share few sets of a cache. For arrays with any strides there is a loop for each direction, and the call
+//! decides.
 
 use super::block_tiles::{BlockTile, SIZE};
 use crate::core::{NodeId, Op};
@@ -39,7 +40,7 @@ impl Columns<'_> {
         }
     }
 
-    /// Does the same with the innermost loop along the inner index, or along the columns.
+    /// Returns the packing with the innermost loop along the inner index, or along the columns.
     fn pack_along(
         &self,
         l: &mut Lower,

@@ -1,5 +1,9 @@
-//! What stands before a part, from the totals of the parts before it. As in a binary counter, the totals of aligned
-//! blocks of parts are kept, one for each bit of the part's number.
+//! The prefix of a part, from the totals of the parts before it. As in a binary counter, level k has the total of an
+//! aligned block of 2^k parts, and is in use if bit k of the part's number is 1:
+//!
+//! ```text
+//! part 6 = 110b:    level 2: total of parts 0 .. 3    level 1: total of parts 4 and 5    prefix = level 2 + level 1
+//! ```
 
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

@@ -1,5 +1,5 @@
-//! The stores of a block's elements: either of their partial results, or of the values that items store at other
-//! places for them.
+//! The stores of a block's elements: the partial results of the scan or, if the launch stores places, the values of
+//! its items at these.
 
 use super::counter::{get, set};
 use super::{Block, CHUNKS, OF_BLOCK, ROWS, Tile, rem, store, transposed};
