@@ -25,7 +25,11 @@ const SMALL: i64 = 1 << 40;
 pub enum RangeLocation {
     /// From the maximum of the lower bounds to the minimum of the upper ones, and within the boundary widths of each
     /// axis.
-    Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
+    Within {
+        widths: Vec<BoundaryWidth>,
+        lower: Vec<NodeId>,
+        upper: Vec<NodeId>,
+    },
     First,
     Last,
 }
