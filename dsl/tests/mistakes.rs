@@ -210,7 +210,7 @@ fn command_lines() {
     assert!(printed(&["--explain"]).starts_with("f (mistakes.rs:"));
     assert!(
         printed(&["--explain=json", "--bandwidth", "4180", "--extent", "x=5"])
-            .starts_with("{\n  \"version\": 2,")
+            .starts_with("{\n  \"version\": 3,")
     );
     for (arguments, says) in [
         (["--explain=yaml", "--quiet"], "`text`, `short` or `json`, not `yaml`"),
