@@ -1,7 +1,7 @@
 //! The verifier: the rules of well-formed kernels, which are checked for every kernel that the schedule writes.
 //!
 //! 1. All names are distinct, and every index refers to an existing item. (The schedule names registers by letters
-//! and    a number, and everything else with an underscore behind the letters, so these names differ anyway.)
+//!    and a number, and everything else with an underscore behind the letters, so these names differ anyway.)
 //! 2. Every expression is typed: operators take their operand types, conditions bool, indices and bounds i64 or i32.
 //! 3. Registers and local arrays are used only where defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no

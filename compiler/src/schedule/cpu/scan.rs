@@ -284,10 +284,9 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Replaces the scanned totals of chunks by the prefixes of chunks: that of chunk c is the scanned total of chunk
-    /// c
-    /// - 1, joined to the prefixes of the row and of the tile. The last chunks come first, because the prefixes are
-    /// written over the totals. The first row of a tile has no prefix of its own.
+    /// Replaces the scanned totals of chunks by the prefixes of chunks: that of a chunk is the scanned total of the
+    /// chunk before it, joined to the prefixes of the row and of the tile. The last chunks come first, because the
+    /// prefixes are written over the totals. The first row of a tile has no prefix of its own.
     fn before_chunks(
         &self,
         l: &mut Lower,

@@ -1,7 +1,7 @@
 //! Segments whose tiles are in index order (semantics 5.17). The tree's column c of a tile joins the elements at
 //! places c, c + 128, c + 256, .., which is no order for an operator that is not commutative. So `passes/ordered.rs`
-//! permutes the tile: element 16 (p mod 128) + p / 128 is at place p, and column c has the 16 neighbours 16 c .. 16 c
-//! + 15. This file finds the elements in index order again, so that kernels read neighbours.
+//! permutes the tile: element 16 (p mod 128) + p / 128 is at place p, and column c has the 16 neighbours from 16 c
+//! on. This file finds the elements in index order again, so that kernels read neighbours.
 //!
 //! ```text
 //! (%p) { %at = first + p - p % 2048 + 16 * (p % 2048 % 128) + p % 2048 / 128

@@ -1,13 +1,11 @@
 //! Segmented reductions (`schedule/facts/segments.rs`): many reductions in one launch, each by the fixed tree of
 //! semantics 5.1. How segments are mapped to threads depends on their length; `variants.rs` has the list.
 //!
-//! - [`rows`], for segments whose elements are neighbours in memory: some lanes or a warp reduce a segment; above
-//! 2048   elements a warp reduces a tile, and the last block of a segment to arrive joins its tiles.
-//!
+//! - [`rows`], for segments whose elements are neighbours in memory: some lanes or a warp reduce a segment. If it has
+//!   more than 2048 elements, a warp reduces a tile, and the last block of a segment to arrive joins its tiles.
 //! - [`columns`], for segments that are themselves neighbours in memory: neighbouring lanes reduce neighbouring
 //!   segments. Segments of more than 2^22 elements take a thread each. A launch may also store the elements that it
 //!   reduces (`schedule/alternatives/stored_columns.rs`).
-//!
 //! - [`ragged`], for segments whose lengths are data: a warp or a lane reduces a segment.
 
 mod columns;
