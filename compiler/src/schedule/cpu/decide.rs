@@ -17,20 +17,16 @@ use crate::schedule::element::lower::LaunchContext;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 
-/// The kernel tests that the terms of forms are between the negative of this value and the value. Sums of up to 16
-/// such terms with small coefficients do not overflow.
+/// The kernel tests that the terms of forms have magnitudes below this value, so that sums of 16 do not overflow.
 const SMALL: i64 = 1 << 40;
 
 /// Where in a row a range lies.
 pub enum RangeLocation {
-    /// From the maximum of the lower bounds to the minimum of the upper ones, and within the boundary widths of each
-    /// axis.
-    Within {
-        widths: Vec<BoundaryWidth>,
-        lower: Vec<NodeId>,
-        upper: Vec<NodeId>,
-    },
+    /// From the maximum of the lower bounds to the minimum of the upper ones, within the boundary widths of each axis.
+    Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
+    /// The first element.
     First,
+    /// The last element.
     Last,
 }
 
