@@ -51,8 +51,8 @@ pub fn call(f: &Function, args: &[Value]) -> Vec<Value> {
     before
 }
 
-/// As [`call`], and on a simulated GPU: what the runtime chooses in every layout, and every version of every kernel in
-/// two layouts, another one of them for each version.
+/// As [`call`], and on a simulated GPU: what the runtime chooses in every layout, and every version of every kernel
+/// in two layouts, another one of them for each version.
 #[track_caller]
 pub fn everywhere(f: &Function, args: &[Value]) -> Vec<Value> {
     let expected = call(f, args);

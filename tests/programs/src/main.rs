@@ -4,8 +4,8 @@
 //! `kernel`, `c`, `ptx`, `cuda`). `--check [NAME]` runs the small calls on one thread of the CPU,
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
 //! measure large calls there, `--time NAME LARGEST` with extents up to that number. `--plain LIBRARY
-//! [NAME,.. [LARGEST]]` compares with the plain loops of `bench/plain` on one thread. `--predict [NAME]` compares what this
-//! compiler predicts with the committed times of GPUs.
+//! [NAME,.. [LARGEST]]` compares with the plain loops of `bench/plain` on one thread. `--predict [NAME]` compares what
+//! this compiler predicts with the committed times of GPUs.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;

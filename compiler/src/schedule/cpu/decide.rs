@@ -22,7 +22,7 @@ const SMALL: i64 = 1 << 40;
 
 /// Where in a row a range lies.
 pub enum RangeLocation {
-    /// From the maximum of the lower bounds to the minimum of the upper ones, within the boundary widths of each axis.
+    /// From the maximum of the lower bounds to the minimum of the upper ones, and within all boundary widths.
     Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
     /// The first element.
     First,
