@@ -34,18 +34,18 @@ pub fn alternatives(
     described: &mut [Described],
     bandwidth: Option<f64>,
 ) -> Vec<DescribedAlternative> {
-    let mut out: Vec<DescribedAlternative> = Vec::new();
+    let mut out = Vec::new();
     for at in 0..units.alternatives.len() {
         let Instead { launch, others, .. } = &units.alternatives[at];
         let (launch, others) = (*launch, others.clone());
-        let replaced = &mut described[others.clone()];
+        let replaced = &mut described[others];
         let is_inside = replaced.iter().any(|d| d.kernel.replaced_by.is_some());
         let runs = sizes.runs(c, launch).map(|runs| runs && !is_inside);
         let one = alternative(c, units, at, replaced, (runs, sizes), bandwidth);
         if runs == Some(true) {
             replaced.iter_mut().for_each(|d| d.kernel.replaced_by = Some(launch.name.clone()));
         }
-        out.push(DescribedAlternative { first: others.start, ..one });
+        out.push(one);
     }
     out
 }
@@ -76,7 +76,8 @@ fn alternative(
     (runs, sizes): (Option<bool>, &Sizes),
     bandwidth: Option<f64>,
 ) -> DescribedAlternative {
-    let Instead { launch, scope, .. } = units.alternatives[at];
+    let Instead { launch, scope, ref others } = units.alternatives[at];
+    let first = others.start;
     let (mut bytes, mut arrays) = (Sum::default(), Vec::new());
     let moved = launch.arrays.iter().filter(|array| moves(units, at, array)).collect::<Vec<_>>();
     for (place, access) in moved {
@@ -122,5 +123,5 @@ fn alternative(
         cpu: variants::cpu(c, launch),
         gpu: variants::gpu(c, launch, &|place| units.name(place), launched),
     };
-    DescribedAlternative { alternative, first: 0, moved, times, beyond }
+    DescribedAlternative { alternative, first, moved, times, beyond }
 }
