@@ -22,7 +22,7 @@ pub enum Mem {
 }
 
 /// An expression. It has no effects.
-#[derive(Clone, PartialEq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Expr {
     Lit(Lit),

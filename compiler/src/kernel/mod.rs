@@ -29,6 +29,7 @@ pub mod parts;
 pub mod pipeline;
 pub mod print;
 pub mod records_apart;
+pub mod remainders;
 pub mod split_rows;
 mod stmt;
 pub mod verify;

@@ -161,3 +161,17 @@ pub fn operations(body: &[Stmt]) -> usize {
         all + n + s.blocks().into_iter().map(operations).sum::<usize>()
     })
 }
+
+/// Whether an expression of a block or its inner blocks has a part with some property.
+pub fn has(body: &[Stmt], property: &dyn Fn(&Expr) -> bool) -> bool {
+    fn in_expression(e: &Expr, property: &dyn Fn(&Expr) -> bool) -> bool {
+        let mut found = property(e);
+        e.children(|child| found = found || in_expression(child, property));
+        found
+    }
+    body.iter().any(|s| {
+        let mut found = false;
+        s.expressions(&mut |e| found = found || in_expression(e, property));
+        found || s.blocks().into_iter().any(|b| has(b, property))
+    })
+}

@@ -118,9 +118,11 @@ impl Layout<'_> {
         self.address.is_multiple_of(16) && (flat || rows.all(|(_, s)| bytes(*s).is_multiple_of(16)))
     }
 
-    /// Whether the number of elements, and the sum over the axes of extent times stride, stay below [`NARROW`].
+    /// Whether the number of elements, each extent, and the sum over the axes of extent times stride, stay below
+    /// [`NARROW`].
     fn is_narrow(&self) -> bool {
-        let count = self.extents.iter().fold(1i64, |n, e| n.saturating_mul(*e));
+        // an empty array may have one extent beyond the limit
+        let count = self.extents.iter().fold(1i64, |n, e| n.saturating_mul((*e).max(1)));
         let mut axes = self.extents.iter().zip(self.strides).filter(|(n, _)| **n > 1);
         let reach = axes.try_fold(0i64, |sum, (n, s)| sum.checked_add(s.checked_abs()?.checked_mul(*n)?));
         count < NARROW && reach.is_some_and(|r| r < NARROW)

@@ -85,10 +85,10 @@ use super::kernels::{Draft, GpuVariants};
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::interrupt;
-use crate::kernel::parts::operations;
-use crate::kernel::{Expr, Stmt, WARP, dce};
+use crate::kernel::parts::{has, operations};
+use crate::kernel::{Expr, Kernel, Stmt, WARP, dce};
 use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
-use crate::scalar::BinaryOp;
+use crate::scalar::{BinaryOp, Ty};
 use code_size::is_left_out;
 use expressions::{int32, thread};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -301,14 +301,16 @@ fn emit(
             (map::main(l, fused, layout, params)?, Grid::Elements(params.per_block as u32))
         }
     };
-    l.k.kernel.main = Some(l.k.with_prologue(body));
-    if matches!(group.choice, Choice::Reduction | Choice::PackedReduction { .. }) && fused.domain.len() == 1 {
-        // the kernel divides no index by an extent, so the bounds of indices would only cost registers
+    let body = l.k.with_prologue(body);
+    let is_reduction = matches!(group.choice, Choice::Reduction | Choice::PackedReduction { .. });
+    if is_reduction && fused.domain.len() == 1 && !divides(&body, &l.k.kernel) {
+        // the bounds of indices would only cost registers
         l.k.kernel.in_space.clear();
     } else {
-        let extents = l.launch.passed_extents();
-        l.k.kernel.in_space.extend(extents);
+        let extents = [l.launch.passed_extents(), l.launch.passed_lengths()];
+        l.k.kernel.in_space.extend(extents.concat());
     }
+    l.k.kernel.main = Some(body);
     let mut k = lower.k;
     dce::run(&mut k.kernel);
     Ok((k, grid))
@@ -332,4 +334,9 @@ fn scalars_only(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
     scalars::store(l, &[], scalars, &mut body)?;
     let first = Expr::binary(BinaryOp::Eq, thread(), int32(0));
     Ok(vec![Stmt::If(first, body, vec![])])
+}
+
+/// Whether code divides 64-bit integers.
+fn divides(body: &[Stmt], k: &Kernel) -> bool {
+    has(body, &|e| matches!(e, Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) if k.ty(a) == Ty::I64))
 }

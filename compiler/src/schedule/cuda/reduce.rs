@@ -9,6 +9,7 @@
 //! vectors; on short ones it takes 1.3 times as long, because only a quarter as many threads read at once
 //! (`bench/NOTES.md`).
 
+use super::coordinates::DividedNumber;
 use super::elements::{Elements, store_single, stored, words};
 use super::expressions::{int32, thread, to_i64, warp_number};
 use super::levels::{self, ReductionBlock, TEAMS, THREADS};
@@ -77,6 +78,8 @@ struct Tile<'a> {
     is_straight: bool,
     column: &'a Column,
     n: Expr,
+    /// The divisions of an element's number, if it has some. Rows of a tile follow each other by carries.
+    divided: Option<DividedNumber>,
 }
 
 /// Returns the code and the grid.
@@ -103,6 +106,7 @@ pub fn main(
     let batch = (words_in_flight / words(l.launch, l.launch.facts.accesses.pointwise(), layout))
         .min(affordable)
         .clamp(1, ROWS);
+    let divided = find_divisions(l, &items, &reductions, &mut out);
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -110,6 +114,7 @@ pub fn main(
         is_straight: affordable >= ROWS && reductions.iter().any(Reduction::is_counted),
         column: &column,
         n: n.clone(),
+        divided,
     };
     let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
@@ -145,6 +150,21 @@ pub fn main(
     results(l, &reductions, &block, &n, &mut all)?;
     levels::complete(l, &reductions, scalars, block, all, &mut out)?;
     Ok((out, Grid::Tiles { min_span: 1, max_span }))
+}
+
+/// Finds the divisions of an element's number, which are those of the next row's element but for a carry.
+fn find_divisions(
+    l: &mut Lower,
+    items: &[&Item],
+    reductions: &[Reduction],
+    out: &mut Vec<Stmt>,
+) -> Option<DividedNumber> {
+    let (_, k) = l.launch.g.fresh_var(Ty::I64);
+    let mut roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, k)).collect();
+    for r in reductions {
+        roots.extend(r.first(l.launch, k));
+    }
+    DividedNumber::find(l, &roots, k, COLUMNS, out)
 }
 
 /// What a thread of a reduction first computes about its place.
@@ -243,13 +263,13 @@ impl Tile<'_> {
         }
     }
 
-    /// Folds `batch` rows of this column from element `first` on. `acc` holds the column's values
-    /// so far, after `so_far` rows (i64), or is `None` before the first row.
+    /// Folds `batch` rows of this column from element `first` on, which has these indices if its number is divided.
+    /// `acc` holds the column's values so far, after `so_far` rows (i64), or is `None` before the first row.
     fn rows(
         &self,
         l: &mut Lower,
-        first: Expr,
-        so_far: Expr,
+        (first, so_far): (Expr, Expr),
+        indices: &mut Vec<Expr>,
         acc: &mut Option<Vec<Expr>>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -261,6 +281,11 @@ impl Tile<'_> {
         }
         for (row, number) in rows.iter().zip(0..) {
             let mut vars: Vec<(NodeId, Expr)> = Vec::new();
+            if let Some(divided) = &self.divided {
+                let nodes = divided.nodes(l, row.indices[0]);
+                vars.extend(nodes.into_iter().zip(indices.iter().cloned()));
+                *indices = divided.next(l, indices, out);
+            }
             let mut old: Vec<Vec<NodeId>> = Vec::new();
             for (r, own) in acc.iter().flat_map(|acc| by_reduction(self.reductions, acc)) {
                 let own = r.after_rows(own.to_vec(), plus(&so_far, number));
@@ -293,21 +318,29 @@ impl Tile<'_> {
         let first = base.clone().plus(to_i64(self.column.column.clone()));
         let start = bind(l, "start", first, &mut out);
         let mut acc = None;
-        self.rows(l, start.clone(), Expr::int(0), &mut acc, &mut out)?;
+        let mut indices = match &self.divided {
+            Some(divided) => divided.first(l, start.clone(), &mut out),
+            None => vec![],
+        };
+        self.rows(l, (start.clone(), Expr::int(0)), &mut indices, &mut acc, &mut out)?;
         for b in (1..ROWS / self.batch).filter(|_| self.is_straight) {
             let first = bind(l, "first", start.clone().plus(Expr::int(b * self.batch * COLUMNS)), &mut out);
-            self.rows(l, first, Expr::int(b * self.batch), &mut acc, &mut out)?;
+            self.rows(l, (first, Expr::int(b * self.batch)), &mut indices, &mut acc, &mut out)?;
         }
         assign(accs, acc.unwrap_or_default(), &mut out);
         if self.batch < ROWS && !self.is_straight {
+            let variables: Vec<Reg> = indices.iter().map(|_| l.k.reg("index", Ty::I64)).collect();
+            out.extend(variables.iter().zip(indices).map(|(r, e)| Stmt::Var(*r, e)));
+            let mut indices = read(&variables);
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
             let stride = Expr::int(self.batch * COLUMNS);
             let first = bind(l, "first", start.plus(Expr::Reg(b).times(stride)), &mut body);
             let so_far = Expr::Reg(b).times(Expr::int(self.batch));
             let mut inner = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
-            self.rows(l, first, so_far, &mut inner, &mut body)?;
+            self.rows(l, (first, so_far), &mut indices, &mut inner, &mut body)?;
             assign(accs, inner.unwrap_or_default(), &mut body);
+            assign(&variables, indices, &mut body);
             out.push(Stmt::Seq(b, Expr::int(1), Expr::int(ROWS / self.batch), body));
         }
         l.scope.loaded = None;

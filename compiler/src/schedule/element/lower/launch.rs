@@ -194,7 +194,8 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         g.reachable([item]).into_iter().any(|n| !g.is_closed(n) && g.op(n).may_record(g))
     }
 
-    pub(super) fn is_host(&mut self, n: NodeId) -> bool {
+    /// Whether the host computes a node before the launch.
+    pub fn is_host(&mut self, n: NodeId) -> bool {
         self.hosts.runs_on_host(&self.g, n)
     }
 
@@ -301,6 +302,8 @@ impl Operand {
 pub struct ArrayUse {
     /// The array's name in the kernel.
     pub name: String,
+    /// The array's node.
+    pub node: NodeId,
     /// The array's type.
     pub ty: Type,
     /// Whether and where the kernel reads or writes the array.

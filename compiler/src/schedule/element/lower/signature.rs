@@ -4,7 +4,7 @@
 
 use super::{ArrayUse, KernelBuilder, LaunchContext, Lower, Operand, Signature};
 
-use crate::core::simplify::simplify;
+use crate::core::simplify::{extents, simplify};
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::plan::{Access, Place, ScalarArg};
@@ -52,6 +52,20 @@ impl LaunchContext<'_, '_> {
         let mut nodes = vec![self.count_node()];
         nodes.extend_from_slice(self.domain());
         self.passed(&nodes)
+    }
+
+    /// Returns the scalars, among those that the kernel gets so far, that are extents of the arrays it reads. Like the
+    /// extents of the index space, these have a limit in narrow kernels.
+    pub fn passed_lengths(&mut self) -> Vec<Expr> {
+        let inputs: Vec<NodeId> = self
+            .signature
+            .arrays
+            .iter()
+            .filter(|(operand, _)| matches!(operand, Operand::Read(_)))
+            .map(|(_, used)| used.node)
+            .collect();
+        let lengths: Vec<NodeId> = inputs.into_iter().flat_map(|x| extents(&mut self.g, x)).collect();
+        self.passed(&lengths)
     }
 
     /// Returns the scalars, among those that the kernel gets so far, that are these extents, or what divides by them.
@@ -105,7 +119,7 @@ impl LaunchContext<'_, '_> {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
             _ => self.signature.unused(format!("to_{}", self.array_name(it.into.unwrap_or(it.node)))),
         };
-        let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
+        let used = ArrayUse { name, node: it.node, ty: self.g.ty(it.node), access: Access::Write };
         Mem::Array(self.signature.arrays.insert_full(Operand::Written(place), used).0 as u32)
     }
 
@@ -119,7 +133,7 @@ impl LaunchContext<'_, '_> {
             Place::Param(_) => format!("a_{}", self.array_name(x)),
             _ => self.signature.unused(format!("from_{}", self.array_name(x))),
         };
-        let used = ArrayUse { name, ty: self.g.ty(x), access: self.facts.accesses.access(x) };
+        let used = ArrayUse { name, node: x, ty: self.g.ty(x), access: self.facts.accesses.access(x) };
         Mem::Array(self.signature.arrays.insert_full(Operand::Read(place), used).0 as u32)
     }
 
