@@ -14,15 +14,16 @@
 //! index and pushes the truncation down to operands that are not such operations. (gpucc, section
 //! 3: 64-bit index arithmetic costs two to four instructions for one.)
 //!
-//! Values that are known to be at least 0 and to fit in 31 bits (`narrow/bounds.rs`) are not only truncated: their
-//! divisions, comparisons and conversions to floats are done in 32 bits, too. A 64-bit division takes about seventy
-//! instructions, a 32-bit one about twenty, and one by a constant a few.
+//! Values that are known to fit in 32 bits (`narrow/bounds.rs`) are not only truncated: their divisions (if they are not
+//! negative), minima and maxima, comparisons and conversions to floats are done in 32 bits, too. A 64-bit division takes
+//! about seventy instructions, a 32-bit one about twenty, and one by a constant a few; a clamped index takes two
+//! instructions instead of eight.
 
 mod bounds;
 
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use bounds::Bounds;
+use bounds::{Bounds, Range};
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
@@ -43,7 +44,7 @@ struct Narrow<'a> {
     /// For each register, whether a `let` defines it by ring operations of i64. Only such a register is worth another
     /// one for its low half.
     lets: Vec<bool>,
-    /// The upper bounds of values.
+    /// The ranges of values.
     bounds: Bounds,
 }
 
@@ -77,13 +78,13 @@ impl Narrow<'_> {
             match &mut s {
                 Stmt::Let(r, e, loc) => {
                     self.indices(e);
-                    if let Some(most) = self.bounds.of_let(*r, e)
+                    if let Some(range) = self.bounds.of_let(self.k, *r, e)
                         && self.k.regs[r.0 as usize].1 == Ty::I64
                     {
                         let low = self.low(e);
                         let half = self.half(*r);
                         self.low[r.0 as usize] = Some(half);
-                        self.bounds.set(half, most);
+                        self.bounds.set(half, range);
                         let loc = loc.clone();
                         *e = Expr::Cast(Ty::I64, Box::new(Expr::Reg(half)));
                         out.extend([Stmt::Let(half, low, loc), s]);
@@ -189,15 +190,21 @@ impl Narrow<'_> {
 
     /// Computes an operation of bounded values in 32 bits.
     fn bounded(&mut self, e: &mut Expr) {
-        use BinaryOp::{And, Div, Eq, Ge, Gt, Le, Lt, Ne, Or, Rem};
-        let is_bounded = |e: &Expr| self.k.ty(e) == Ty::I64 && self.bounds.most(e).is_some();
+        use BinaryOp::{And, Div, Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Or, Rem};
+        let is_bounded = |e: &Expr| self.k.ty(e) == Ty::I64 && self.range(e).is_some();
         *e = match &*e {
             Expr::Binary(Div | Rem, ..) if is_bounded(e) => Expr::Cast(Ty::I64, Box::new(self.low(e))),
             Expr::Binary(op @ (Eq | Ne | Lt | Le | Gt | Ge), a, b) if is_bounded(a) && is_bounded(b) => {
-                match (op, &**b) {
-                    (Ge, Expr::Lit(zero)) if zero.as_i64() == 0 => Expr::Lit(Lit::bool(true)),
-                    (Lt, Expr::Lit(zero)) if zero.as_i64() == 0 => Expr::Lit(Lit::bool(false)),
-                    _ => Expr::binary(*op, self.low(a), self.low(b)),
+                match self.range(a).zip(self.range(b)).and_then(|(a, b)| a.compare(*op, b)) {
+                    Some(holds) => Expr::Lit(Lit::bool(holds)),
+                    None => Expr::binary(*op, self.low(a), self.low(b)),
+                }
+            }
+            Expr::Binary(op @ (Min | Max), a, b) if is_bounded(a) && is_bounded(b) => {
+                let is_less = if *op == Min { Le } else { Ge };
+                match self.range(a).zip(self.range(b)).and_then(|(a, b)| a.compare(is_less, b)) {
+                    Some(holds) => if holds { a } else { b }.as_ref().clone(),
+                    None => return,
                 }
             }
             // the bounds may have turned a comparison into a constant, which simplifies the condition
@@ -216,6 +223,11 @@ impl Narrow<'_> {
         };
     }
 
+    /// Returns the range of an integer, if one is known.
+    fn range(&self, e: &Expr) -> Option<Range> {
+        self.bounds.range(self.k, e)
+    }
+
     fn index(&mut self, i: &mut Expr) {
         self.indices(i);
         if self.k.ty(i) == Ty::I64 {
@@ -228,7 +240,7 @@ impl Narrow<'_> {
         use BinaryOp::{And, Div, Max, Min, Rem, Shr};
         match e {
             // a quotient has a bound only if both operands do, so their low halves are their values
-            Expr::Binary(op @ (Div | Rem), a, b) if self.bounds.most(e).is_some() => match power(b) {
+            Expr::Binary(op @ (Div | Rem), a, b) if self.range(e).is_some() => match power(b) {
                 Some(shift) if *op == Div => Expr::binary(Shr, self.low(a), Expr::Lit(Lit::i32(shift))),
                 Some(shift) => Expr::binary(And, self.low(a), Expr::Lit(Lit::i32((1 << shift) - 1))),
                 None => {
@@ -239,15 +251,11 @@ impl Narrow<'_> {
                     Expr::Cast(Ty::I32, Box::new(Expr::binary(*op, a, b)))
                 }
             },
-            Expr::Binary(op @ (Min | Max | And), a, b)
-                if [a, b].iter().all(|e| self.bounds.most(e).is_some()) =>
-            {
+            Expr::Binary(op @ (Min | Max | And), a, b) if [a, b].iter().all(|e| self.range(e).is_some()) => {
                 Expr::binary(*op, self.low(a), self.low(b))
             }
             // a bounded shift is by less than 31 bits; larger ones would differ in 32 bits
-            Expr::Binary(Shr, a, b) if self.bounds.most(e).is_some() => {
-                Expr::binary(Shr, self.low(a), self.low(b))
-            }
+            Expr::Binary(Shr, a, b) if self.range(e).is_some() => Expr::binary(Shr, self.low(a), self.low(b)),
             Expr::Lit(l) => Expr::Lit(Lit::i32(l.as_i64() as i32)),
             Expr::Reg(r) => match self.low.get(r.0 as usize) {
                 Some(Some(half)) => Expr::Reg(*half),

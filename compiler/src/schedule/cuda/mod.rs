@@ -307,8 +307,9 @@ fn emit(
         // the bounds of indices would only cost registers
         l.k.kernel.in_space.clear();
     } else {
-        let extents = [l.launch.passed_extents(), l.launch.passed_lengths()];
-        l.k.kernel.in_space.extend(extents.concat());
+        let extents = l.launch.extents_with_limit();
+        l.k.kernel.in_space.extend(l.launch.passed(&extents));
+        l.k.kernel.last_indices = l.launch.last_indices(&extents);
     }
     l.k.kernel.main = Some(body);
     let mut k = lower.k;

@@ -5,7 +5,7 @@
 use super::{ArrayUse, KernelBuilder, LaunchContext, Lower, Operand, Signature};
 
 use crate::core::simplify::{extents, simplify};
-use crate::core::{NodeId, Op};
+use crate::core::{NodeId, Op, linear};
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -46,26 +46,16 @@ impl LaunchContext<'_, '_> {
             || self.scheduler.host.find(&self.g, n).is_some_and(is_there)
     }
 
-    /// Returns the scalars, among those that the kernel gets so far, that are extents of the index
-    /// space, or the number of its elements.
-    pub fn passed_extents(&mut self) -> Vec<Expr> {
+    /// Returns the extents of the index space, the number of its elements, and the extents of the arrays that the
+    /// kernel reads so far: all of them have a limit in narrow kernels.
+    pub fn extents_with_limit(&mut self) -> Vec<NodeId> {
         let mut nodes = vec![self.count_node()];
         nodes.extend_from_slice(self.domain());
-        self.passed(&nodes)
-    }
-
-    /// Returns the scalars, among those that the kernel gets so far, that are extents of the arrays it reads. Like the
-    /// extents of the index space, these have a limit in narrow kernels.
-    pub fn passed_lengths(&mut self) -> Vec<Expr> {
-        let inputs: Vec<NodeId> = self
-            .signature
-            .arrays
-            .iter()
-            .filter(|(operand, _)| matches!(operand, Operand::Read(_)))
-            .map(|(_, used)| used.node)
-            .collect();
-        let lengths: Vec<NodeId> = inputs.into_iter().flat_map(|x| extents(&mut self.g, x)).collect();
-        self.passed(&lengths)
+        let arrays = self.signature.arrays.iter();
+        let inputs = arrays.filter(|(operand, _)| matches!(operand, Operand::Read(_)));
+        let inputs: Vec<NodeId> = inputs.map(|(_, used)| used.node).collect();
+        nodes.extend(inputs.into_iter().flat_map(|x| extents(&mut self.g, x)));
+        nodes
     }
 
     /// Returns the scalars, among those that the kernel gets so far, that are these extents, or what divides by them.
@@ -75,11 +65,21 @@ impl LaunchContext<'_, '_> {
         for n in extents {
             nodes.extend([*n, simplify(&mut self.g, Op::Binary(BinaryOp::Max, *n, one))]);
         }
-        let position = |n| {
-            let id = self.scheduler.host.find(&self.g, n)?;
-            self.signature.ins.get_index_of(&ScalarArg::Host(id))
-        };
-        nodes.into_iter().filter_map(position).map(|i| Expr::In(i as u32)).collect()
+        nodes.into_iter().filter_map(|n| self.position(n)).map(Expr::In).collect()
+    }
+
+    /// Returns the positions of the scalars, among those that the kernel gets so far, that are the last indices of
+    /// these extents.
+    pub fn last_indices(&mut self, extents: &[NodeId]) -> Vec<u32> {
+        let before = self.g.lit(Lit::i64(-1));
+        let nodes: Vec<NodeId> = extents.iter().map(|n| linear::add(&mut self.g, *n, before)).collect();
+        nodes.into_iter().filter_map(|n| self.position(n)).collect()
+    }
+
+    /// Returns the position of a host scalar among those that the kernel gets so far.
+    fn position(&self, n: NodeId) -> Option<u32> {
+        let id = self.scheduler.host.find(&self.g, n)?;
+        Some(self.signature.ins.get_index_of(&ScalarArg::Host(id))? as u32)
     }
 
     /// Returns the number of elements of the index space.
