@@ -159,6 +159,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
                 |n| format!("{n} blocks or fewer")
             },
         ),
+        limit(p.max_elements, |n| format!("{n} elements or fewer for each multiprocessor")),
         limit(p.min_inner_length, |n| format!("sums of {n} elements or more")),
         limit(p.min_blocks, |n| format!("{n} blocks or more")),
         limit(p.min_busy, |n| format!("{n} % of the device busy or more")),

@@ -131,6 +131,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         "pays": {
             "blocks": v.profit.min_blocks,
             "most": v.profit.max_blocks,
+            "few": v.profit.max_elements,
             "shortest": v.profit.min_inner_length,
             "rows": v.profit.max_rows,
             "columns": v.profit.max_columns,

@@ -283,6 +283,7 @@ impl GpuVariant {
             && (self.shared == 0 || p.min_busy.is_some() || self.busy(space, device).is_at_least(7, 8))
             && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
+            && p.max_elements.is_none_or(|n| space.elements() <= u64::from(n) * device.multiprocessors)
             && p.min_inner_length.is_none_or(|n| segment >= n.into())
             && p.max_rows.is_none_or(|n| axis(1) <= n.into())
             && p.max_columns.is_none_or(|n| axis(0) <= n.into())

@@ -11,6 +11,8 @@ pub struct Profit {
     pub min_blocks: Option<u32>,
     /// Maximum number of blocks of the grid; for panels, of the blocks of one panel.
     pub max_blocks: Option<u32>,
+    /// Maximum number of elements for each multiprocessor of the device.
+    pub max_elements: Option<u32>,
     /// Minimum number of elements of a segment.
     pub min_inner_length: Option<u32>,
     /// Maximum number of rows.
@@ -27,7 +29,7 @@ pub struct Profit {
 }
 
 /// The words of the conditions in texts, in the order of the fields.
-const WORDS: [&str; 8] = ["blocks", "most", "shortest", "rows", "columns", "tall", "wide", "busy"];
+const WORDS: [&str; 9] = ["blocks", "most", "few", "shortest", "rows", "columns", "tall", "wide", "busy"];
 
 impl Display for Profit {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -43,10 +45,20 @@ impl Display for Profit {
 
 impl Profit {
     /// Returns all limits, in the order of the words.
-    fn limits(&mut self) -> [&mut Option<u32>; 8] {
-        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, .. } = self;
-        let Profit { min_rows, min_columns, min_busy, .. } = self;
-        [min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns, min_busy]
+    fn limits(&mut self) -> [&mut Option<u32>; 9] {
+        let Profit { min_blocks, max_blocks, max_elements, min_inner_length, .. } = self;
+        let Profit { max_rows, max_columns, min_rows, min_columns, min_busy, .. } = self;
+        [
+            min_blocks,
+            max_blocks,
+            max_elements,
+            min_inner_length,
+            max_rows,
+            max_columns,
+            min_rows,
+            min_columns,
+            min_busy,
+        ]
     }
 
     pub(super) fn parse(c: &mut Cursor) -> Result<Profit> {

@@ -280,7 +280,7 @@ impl Scheduler<'_> {
             true => Some(cuda::kernels(&mut c, &name, fused, scalars)?),
             false => None,
         };
-        let segment = c.facts.segments.as_ref().map(|s| s.length);
+        let segment = c.facts.segments.as_ref().or(c.facts.long_loops.as_ref()).map(|s| s.length);
         let segment = segment.or(c.facts.resident.as_ref().map(|r| r.length));
         let segment = segment.or(c.facts.rows_and_columns.as_ref().map(|r| r.rows.length));
         let segment = segment.or(c.facts.length_of_rows);

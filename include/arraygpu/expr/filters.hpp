@@ -95,7 +95,8 @@ public:
 
     /// For the functions of this header: the first `n` of the places, filled.
     template <class R> vectors filled_to(std::size_t n, const R &rest, const expr<std::int64_t> &count) const {
-        std::vector<detail::node_ptr> operands{count.c_node()};
+        std::vector<detail::node_ptr> operands;
+        operands.push_back(count.c_node());
         detail::nodes_of_vectors<vectors>::add(values_, operands);
         if (n < capacity())
             for (std::size_t i = 1; i < operands.size(); ++i) operands[i] = detail::sliced(operands[i], 0, 0, std::int64_t(n), 1, at_);

@@ -337,7 +337,15 @@ fn scalars_only(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
     Ok(vec![Stmt::If(first, body, vec![])])
 }
 
-/// Whether code divides 64-bit integers.
+/// Whether elements divide indices or what is computed from them. What threads compute about their places has 32 bits.
 fn divides(body: &[Stmt], k: &Kernel) -> bool {
-    has(body, &|e| matches!(e, Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) if k.ty(a) == Ty::I64))
+    let is_long = |e: &Expr| match e {
+        Expr::Reg(r) => k.regs[r.0 as usize].1 == Ty::I64,
+        Expr::Lit(l) => l.ty == Ty::I64,
+        _ => false,
+    };
+    has(body, &|e| match e {
+        Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, b) => is_long(a) || is_long(b),
+        _ => false,
+    })
 }

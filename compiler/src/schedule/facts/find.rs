@@ -40,6 +40,9 @@ impl LaunchContext<'_, '_> {
             // an element is a loop
             self.facts.segments = segments::of(self, fused).map(Rc::new);
             self.facts.ragged = segments::find_ragged(self, fused).map(Rc::new);
+            if self.facts.segments.is_none() && self.facts.ragged.is_none() {
+                self.facts.long_loops = segments::of_any(self, fused).map(Rc::new);
+            }
             let segments = self.facts.segments.clone();
             self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
             self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };

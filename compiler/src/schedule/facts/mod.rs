@@ -48,6 +48,8 @@ pub struct Facts {
     pub nested: bool,
     /// If the group is a segmented reduction.
     pub segments: Option<Rc<Segments>>,
+    /// If each element is computed from reductions of one length whose reads follow no axis ([`segments::of_any`]).
+    pub long_loops: Option<Rc<Segments>>,
     /// If the group reduces segments of vectors whose lengths are data (ragged arrays): the length depends on the
     /// segment.
     pub ragged: Option<Rc<Segments>>,
@@ -94,6 +96,7 @@ pub struct Accesses {
 }
 
 /// A fused group that is a segmented reduction.
+#[derive(Clone)]
 pub struct Segments {
     /// The variable of the segment's index.
     pub index: NodeId,

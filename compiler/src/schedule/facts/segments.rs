@@ -64,6 +64,31 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
 /// are not one.
 pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
     let Op::Var(var, _) = *l.g.op(index) else { return None };
+    let mut s = joint(l, index, bodies)?;
+    let by_axes = along(l, &s.nested, var);
+    s.are_parts = by_axes.is_none() && are_parts(l, &s.nested, var);
+    s.along = by_axes.or(s.are_parts.then_some(Along::Rows))?;
+    Some(s)
+}
+
+/// Returns the fused group as reductions of one length whatever they read, or `None` if it is not that. Their reads
+/// follow no axis, and often all elements read the same ones, as the forces between all pairs of bodies do. So such
+/// segments count as columns: neighbouring lanes reduce neighbouring segments.
+pub fn of_any(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
+    let s = joint(l, index, bodies)?;
+    let is_flat = s.nested.iter().all(|n| {
+        let (_, k) = l.g.fresh_var(Ty::I64);
+        let first = Reduction::nested(l, *n).first(l, k);
+        !has_nested(l, &first)
+    });
+    is_flat.then_some(s)
+}
+
+/// Returns the values `bodies` of the segment with the variable `index` as segments whose direction is not known, if
+/// their reductions have one length.
+fn joint(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
     let of_bodies = nested(l, &bodies)?;
     let bodies = merge_reductions::merged(l, bodies, &of_bodies);
@@ -71,10 +96,8 @@ pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> O
     let bodies = if may_record { needed_reductions::always(l, bodies, of_bodies)? } else { bodies };
     let nested = nested(l, &bodies)?;
     let length = common_length(l, &nested)?;
-    let by_axes = along(l, &nested, var);
-    let are_parts = by_axes.is_none() && are_parts(l, &nested, var);
-    let along = by_axes.or(are_parts.then_some(Along::Rows))?;
-    Some(Segments { index, bodies, nested, length, along, are_parts, may_record })
+    let along = Along::Columns;
+    Some(Segments { index, bodies, nested, length, along, are_parts: false, may_record })
 }
 
 /// Returns the fused group as reductions of parts of vectors whose lengths are data, or `None` if it is not that.

@@ -23,11 +23,14 @@ use crate::plan::gpu::Grid;
 use crate::schedule::alternatives::stored_columns;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::element::reduction::{Reduction, each_accumulator};
+use crate::schedule::facts::Segments;
+use crate::schedule::facts::along::Along;
 use crate::schedule::groups::FusedGroup;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
-pub use variants::{ragged_variants, variants};
+use std::rc::Rc;
+pub use variants::{ragged_variants, variants, variants_of_few};
 
 /// Returns the minimum number of resident blocks per multiprocessor. `counted` is the number of bytes of a column's
 /// accumulators if they count elements, else 0. Four blocks leave a thread 64 registers. That is too few with eight
@@ -51,7 +54,14 @@ pub fn main(
     mapping: SegmentMapping,
     strided: bool,
 ) -> Result<(Vec<Stmt>, Grid)> {
-    let s = l.launch.facts.segments.clone().expect("a segmented reduction");
+    let facts = &l.launch.facts;
+    let s = match (&facts.segments, &facts.long_loops, mapping) {
+        (Some(s), ..) => s.clone(),
+        (None, Some(s), SegmentMapping::SegmentTiles) => {
+            Rc::new(Segments { along: Along::Rows, ..(**s).clone() })
+        }
+        (None, s, _) => s.clone().expect("a segmented reduction"),
+    };
     l.k.kernel.threads = rows::THREADS;
     let columns = stored_columns::of_columns(&l.launch.g, fused);
     let job = Job::new(l, &s, &columns, !strided);

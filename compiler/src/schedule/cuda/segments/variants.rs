@@ -143,6 +143,44 @@ pub fn ragged_variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<
     Some(all)
 }
 
+/// The maximum number of elements for each multiprocessor for which blocks share the loops of elements. With more, a
+/// thread for each element keeps the device busy, and shares what it reads through shared memory.
+const MAX_FEW: u32 = 256;
+/// The minimum length of such loops.
+const MIN_LENGTH_OF_FEW: u32 = 256;
+
+/// Returns the variants for a few elements with long loops whose reads follow no axis: blocks share the loops, as they
+/// share the segments of a segmented reduction. Other calls run a loop in each thread.
+pub fn variants_of_few(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
+    let Some(s) = l.facts.long_loops.clone() else { return Vec::new() };
+    let reductions: Vec<Reduction> = Reduction::all_nested(l, &s.nested);
+    if each_accumulator(&reductions).count() > MAX_STRIP_ACCUMULATORS {
+        return Vec::new();
+    }
+    let inner = Rc::new(Interior::whole(fused));
+    let guards = Guards::contiguous().narrow().noalias();
+    let profit = Profit {
+        max_elements: Some(MAX_FEW),
+        min_inner_length: Some(MIN_LENGTH_OF_FEW),
+        ..Profit::default()
+    };
+    let list = [
+        ("_few", Guards { longest: Some(MAX_SEGMENT_LENGTH), ..guards }, SegmentMapping::Strips),
+        ("_few_long", guards, SegmentMapping::SegmentTiles),
+    ];
+    let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
+        let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
+        let strategy = match mapping {
+            SegmentMapping::SegmentTiles => Strategy::SegmentedRows,
+            _ => Strategy::SegmentedColumns,
+        };
+        let choice = (Choice::Segmented(mapping, strategy), Vec::new());
+        let group = VariantGroup::of(choice, ThreadLayout::default(), &inner, variant);
+        VariantGroup { may_be_left_out: true, ..group }
+    };
+    list.into_iter().map(group).collect()
+}
+
 /// Returns all variants of a fused group if it is a segmented reduction.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let s = l.facts.segments.clone()?;

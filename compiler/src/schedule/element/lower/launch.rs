@@ -66,6 +66,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 may_record: false,
                 nested,
                 segments: None,
+                long_loops: None,
                 ragged: None,
                 strips: None,
                 stored_columns: None,
