@@ -107,7 +107,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     }
     let product = product.filter(|p| p.is_matrix);
     groups.extend(thread_rows(l, fused));
-    groups.extend(segments::variants_of_few(l, fused));
+    groups.extend(segments::variants_of_loops(l, fused));
     groups.extend(elements(l, fused, &inner, product));
     groups
 }

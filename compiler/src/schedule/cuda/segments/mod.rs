@@ -30,7 +30,7 @@ use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
 use std::rc::Rc;
-pub use variants::{ragged_variants, variants, variants_of_few};
+pub use variants::{ragged_variants, variants, variants_of_loops};
 
 /// Returns the minimum number of resident blocks per multiprocessor. `counted` is the number of bytes of a column's
 /// accumulators if they count elements, else 0. Four blocks leave a thread 64 registers. That is too few with eight

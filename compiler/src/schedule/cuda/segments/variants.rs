@@ -149,9 +149,10 @@ const MAX_FEW: u32 = 256;
 /// The minimum length of such loops.
 const MIN_LENGTH_OF_FEW: u32 = 256;
 
-/// Returns the variants for a few elements with long loops whose reads follow no axis: blocks share the loops, as they
-/// share the segments of a segmented reduction. Other calls run a loop in each thread.
-pub fn variants_of_few(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
+/// Returns the variants for loops whose reads follow no axis, where these lose: a thread reduces a short segment by
+/// itself, and blocks share the long loops of a few elements, as they share the segments of a segmented reduction.
+/// Other calls run a loop in each thread.
+pub fn variants_of_loops(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
     let Some(s) = l.facts.long_loops.clone() else { return Vec::new() };
     let reductions: Vec<Reduction> = Reduction::all_nested(l, &s.nested);
     if each_accumulator(&reductions).count() > MAX_STRIP_ACCUMULATORS {
@@ -164,11 +165,13 @@ pub fn variants_of_few(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Variant
         min_inner_length: Some(MIN_LENGTH_OF_FEW),
         ..Profit::default()
     };
+    let up_to = |longest: u32| Guards { longest: Some(longest), ..guards };
     let list = [
-        ("_few", Guards { longest: Some(MAX_SEGMENT_LENGTH), ..guards }, SegmentMapping::Strips),
-        ("_few_long", guards, SegmentMapping::SegmentTiles),
+        ("_short", up_to(SHORT), Profit::default(), SegmentMapping::NeighboursPerThread),
+        ("_few", up_to(MAX_SEGMENT_LENGTH), profit, SegmentMapping::Strips),
+        ("_few_long", guards, profit, SegmentMapping::SegmentTiles),
     ];
-    let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
+    let group = |(suffix, guards, profit, mapping): (&str, Guards, Profit, SegmentMapping)| {
         let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
         let strategy = match mapping {
             SegmentMapping::SegmentTiles => Strategy::SegmentedRows,
