@@ -1,18 +1,16 @@
-//! The indices of a thread's elements along each axis, where elements are numbered in row-major order: one division
-//! for the first of them, and a carry for each of the others.
+//! The indices of a thread's neighbouring elements along each axis, where elements are numbered in row-major order:
+//! one division for the first of them, and a carry for each of the others.
 //!
 //! ```text
 //! row = first / n    column = first - row * n
-//! the next one:   column + 1; if that is n: column 0, row + 1
-//! d further:      column + d % n; if that is n or more: minus n, and row + 1; row + d / n
+//! next:  column + 1; if that is n: column 0, row + 1
 //! ```
 
-use crate::core::index_space::{indices, without_bound};
-use crate::core::simplify::simplify;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::index_space::indices;
+use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::BinaryOp;
-use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 
 /// The nodes of an element's indices along each axis, outermost first, with their registers.
 pub type Coordinates = Vec<(NodeId, Expr)>;
@@ -96,140 +94,4 @@ fn next(l: &mut Lower, before: Vec<Expr>, extents: &[Expr], out: &mut Vec<Stmt>)
     }
     values.reverse();
     values
-}
-
-/// The indices that elements find by dividing their number, as those of a reduction over all elements of a matrix do.
-/// A thread's elements are a constant distance apart.
-pub struct DividedNumber {
-    /// The extents that the number is divided by, innermost first.
-    divisors: Vec<NodeId>,
-    /// Their values, outermost first.
-    extents: Vec<Expr>,
-    /// What each index grows by from one element to the next, outermost first.
-    steps: Vec<Expr>,
-    /// From which index on an axis wraps at that step: its extent minus the step, of all axes but the outermost.
-    limits: Vec<Expr>,
-    /// Whether the numbers and the extents are below the limit of narrow kernels.
-    in_space: bool,
-}
-
-impl DividedNumber {
-    /// Looks for divisions of the number `k` in `roots`, and computes what the indices grow by in `distance` elements.
-    pub fn find(
-        l: &mut Lower,
-        roots: &[NodeId],
-        k: NodeId,
-        distance: i64,
-        out: &mut Vec<Stmt>,
-    ) -> Option<DividedNumber> {
-        let divisors = divisors(l.launch, roots, k);
-        if divisors.is_empty() {
-            return None;
-        }
-        let count = l.launch.count_node();
-        let g = &l.launch.g;
-        let in_space = divisors.iter().all(|n| has_factor(g, count, without_bound(g, *n)));
-        let mut extents = Vec::new();
-        for n in divisors.iter().rev() {
-            extents.push(l.launch.host(*n));
-        }
-        if in_space {
-            l.k.kernel.in_space.extend(extents.iter().cloned());
-        }
-        let steps = first(l, Expr::int(distance), &extents, out);
-        let mut limits = Vec::new();
-        for (extent, step) in extents.iter().zip(&steps[1..]) {
-            limits.push(bind(l, "limit", extent.clone().minus(step.clone()), out));
-        }
-        let found = DividedNumber { divisors, extents, steps, limits, in_space };
-        found.note(l, &found.steps);
-        found.note(l, &found.limits);
-        Some(found)
-    }
-
-    /// Returns the nodes of the indices of element `k`, outermost first.
-    pub fn nodes(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
-        let (mut rest, mut nodes) = (k, Vec::new());
-        for n in &self.divisors {
-            nodes.push(simplify(&mut l.launch.g, Op::Binary(BinaryOp::Rem, rest, *n)));
-            rest = simplify(&mut l.launch.g, Op::Binary(BinaryOp::Div, rest, *n));
-        }
-        nodes.push(rest);
-        nodes.reverse();
-        nodes
-    }
-
-    /// Returns the indices of the element with the number `at`.
-    pub fn first(&self, l: &mut Lower, at: Expr, out: &mut Vec<Stmt>) -> Vec<Expr> {
-        if self.in_space && matches!(at, Expr::Reg(_)) {
-            l.k.kernel.in_space.push(at.clone());
-        }
-        let values = first(l, at, &self.extents, out);
-        self.note(l, &values);
-        values
-    }
-
-    /// Returns the indices of the element that follows the one with the indices `before`.
-    pub fn next(&self, l: &mut Lower, before: &[Expr], out: &mut Vec<Stmt>) -> Vec<Expr> {
-        let (mut carry, mut values) = (None, Vec::new());
-        for (axis, (index, step)) in before.iter().zip(&self.steps).enumerate().rev() {
-            let mut from = index.clone();
-            if let Some(carries) = carry.take() {
-                from = from.plus(Expr::clone(&carries).select(Expr::int(1), Expr::int(0)));
-                from = bind(l, "from", from, out);
-                self.note(l, std::slice::from_ref(&from));
-            }
-            let mut next = from.clone().plus(step.clone());
-            if axis > 0 {
-                let limit = &self.limits[axis - 1];
-                let wraps = Expr::binary(BinaryOp::Ge, from.clone(), limit.clone());
-                let wraps = bind(l, "wraps", wraps, out);
-                next = wraps.clone().select(from.minus(limit.clone()), next);
-                carry = Some(wraps);
-            }
-            values.push(bind(l, "index", next, out));
-        }
-        values.reverse();
-        self.note(l, &values);
-        values
-    }
-
-    /// Notes that values have a limit in narrow kernels.
-    fn note(&self, l: &mut Lower, values: &[Expr]) {
-        if self.in_space {
-            l.k.kernel.in_space.extend(values.iter().cloned());
-        }
-    }
-}
-
-/// Returns the extents by which the number `k` is divided, innermost first: that of rows; then that by which the
-/// number of the row is divided; and so on.
-fn divisors(l: &mut LaunchContext, roots: &[NodeId], k: NodeId) -> Vec<NodeId> {
-    let inside = l.g.reachable_until(roots.iter().copied(), |n| l.g.is_closed(n));
-    let (mut rest, mut found) = (k, Vec::new());
-    loop {
-        let divisor = inside.iter().find_map(|n| match *l.g.op(*n) {
-            Op::Binary(BinaryOp::Div | BinaryOp::Rem, a, b) if a == rest && is_positive(&l.g, b) => Some(b),
-            _ => None,
-        });
-        let Some(n) = divisor.filter(|n| l.is_host(*n)) else { return found };
-        found.push(n);
-        let quotient = inside.iter().find(|q| *l.g.op(**q) == Op::Binary(BinaryOp::Div, rest, n));
-        let Some(quotient) = quotient else { return found };
-        rest = *quotient;
-    }
-}
-
-/// Whether a number is known to be positive: a constant, or the greater one of it and 1.
-fn is_positive(g: &Graph, n: NodeId) -> bool {
-    without_bound(g, n) != n || g.as_lit(n).is_some_and(|n| n.as_i64() > 0)
-}
-
-/// Whether a product has a factor.
-fn has_factor(g: &Graph, product: NodeId, factor: NodeId) -> bool {
-    product == factor
-        || match *g.op(product) {
-            Op::Binary(BinaryOp::Mul, a, b) => has_factor(g, a, factor) || has_factor(g, b, factor),
-            _ => false,
-        }
 }

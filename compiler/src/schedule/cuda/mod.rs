@@ -37,6 +37,7 @@ mod code_size;
 mod contraction;
 mod cooperative_nest;
 mod coordinates;
+mod divided_number;
 mod elements;
 mod expressions;
 mod fold;

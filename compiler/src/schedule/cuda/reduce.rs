@@ -9,7 +9,7 @@
 //! vectors; on short ones it takes 1.3 times as long, because only a quarter as many threads read at once
 //! (`bench/NOTES.md`).
 
-use super::coordinates::DividedNumber;
+use super::divided_number::{DividedNumber, Walk};
 use super::elements::{Elements, store_single, stored, words};
 use super::expressions::{int32, thread, to_i64, warp_number};
 use super::levels::{self, ReductionBlock, TEAMS, THREADS};
@@ -78,8 +78,8 @@ struct Tile<'a> {
     is_straight: bool,
     column: &'a Column,
     n: Expr,
-    /// The divisions of an element's number, if it has some. Rows of a tile follow each other by carries.
-    divided: Option<DividedNumber>,
+    /// The walk from row to row, by carries where an element's number is divided.
+    walk: Walk<'a>,
 }
 
 /// Returns the code and the grid.
@@ -106,7 +106,8 @@ pub fn main(
     let batch = (words_in_flight / words(l.launch, l.launch.facts.accesses.pointwise(), layout))
         .min(affordable)
         .clamp(1, ROWS);
-    let divided = find_divisions(l, &items, &reductions, &mut out);
+    let divided = find_divisions(l, &items, &reductions);
+    let walk = Walk::new(l, divided.as_ref(), COLUMNS, &mut out);
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -114,7 +115,7 @@ pub fn main(
         is_straight: affordable >= ROWS && reductions.iter().any(Reduction::is_counted),
         column: &column,
         n: n.clone(),
-        divided,
+        walk,
     };
     let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
@@ -152,19 +153,15 @@ pub fn main(
     Ok((out, Grid::Tiles { min_span: 1, max_span }))
 }
 
-/// Finds the divisions of an element's number, which are those of the next row's element but for a carry.
-fn find_divisions(
-    l: &mut Lower,
-    items: &[&Item],
-    reductions: &[Reduction],
-    out: &mut Vec<Stmt>,
-) -> Option<DividedNumber> {
+/// Finds the divisions of an element's number.
+fn find_divisions(l: &mut Lower, items: &[&Item], reductions: &[Reduction]) -> Option<DividedNumber> {
     let (_, k) = l.launch.g.fresh_var(Ty::I64);
     let mut roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, k)).collect();
     for r in reductions {
         roots.extend(r.first(l.launch, k));
     }
-    DividedNumber::find(l, &roots, k, COLUMNS, out)
+    let count = l.launch.count_node();
+    DividedNumber::find(l, &roots, k, count)
 }
 
 /// What a thread of a reduction first computes about its place.
@@ -280,12 +277,8 @@ impl Tile<'_> {
             row.load(l, &[], out);
         }
         for (row, number) in rows.iter().zip(0..) {
-            let mut vars: Vec<(NodeId, Expr)> = Vec::new();
-            if let Some(divided) = &self.divided {
-                let nodes = divided.nodes(l, row.indices[0]);
-                vars.extend(nodes.into_iter().zip(indices.iter().cloned()));
-                *indices = divided.next(l, indices, out);
-            }
+            let mut vars = self.walk.known(l, row.indices[0], indices);
+            self.walk.next(l, indices, None, out);
             let mut old: Vec<Vec<NodeId>> = Vec::new();
             for (r, own) in acc.iter().flat_map(|acc| by_reduction(self.reductions, acc)) {
                 let own = r.after_rows(own.to_vec(), plus(&so_far, number));
@@ -318,10 +311,7 @@ impl Tile<'_> {
         let first = base.clone().plus(to_i64(self.column.column.clone()));
         let start = bind(l, "start", first, &mut out);
         let mut acc = None;
-        let mut indices = match &self.divided {
-            Some(divided) => divided.first(l, start.clone(), &mut out),
-            None => vec![],
-        };
+        let mut indices = self.walk.first(l, &start, &mut out);
         self.rows(l, (start.clone(), Expr::int(0)), &mut indices, &mut acc, &mut out)?;
         for b in (1..ROWS / self.batch).filter(|_| self.is_straight) {
             let first = bind(l, "first", start.clone().plus(Expr::int(b * self.batch * COLUMNS)), &mut out);
@@ -329,8 +319,7 @@ impl Tile<'_> {
         }
         assign(accs, acc.unwrap_or_default(), &mut out);
         if self.batch < ROWS && !self.is_straight {
-            let variables: Vec<Reg> = indices.iter().map(|_| l.k.reg("index", Ty::I64)).collect();
-            out.extend(variables.iter().zip(indices).map(|(r, e)| Stmt::Var(*r, e)));
+            let variables = self.walk.variables(l, indices, &mut out);
             let mut indices = read(&variables);
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
@@ -340,7 +329,7 @@ impl Tile<'_> {
             let mut inner = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
             self.rows(l, (first, so_far), &mut indices, &mut inner, &mut body)?;
             assign(accs, inner.unwrap_or_default(), &mut body);
-            assign(&variables, indices, &mut body);
+            self.walk.assign(&variables, indices, &mut body);
             out.push(Stmt::Seq(b, Expr::int(1), Expr::int(ROWS / self.batch), body));
         }
         l.scope.loaded = None;

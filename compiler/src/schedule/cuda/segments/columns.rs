@@ -18,12 +18,13 @@
 mod join;
 mod short;
 
-use super::job::{self, Job};
+use super::job::{self, Job, NeighbourSegments};
 use super::lanes::lane;
 use crate::core::{COLUMNS, NodeId, Op, TILE, linear};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::divided_number::Walk;
 use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
@@ -67,6 +68,15 @@ pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
         _ if 2 * all(BATCH) <= REGISTERS => (2, BATCH),
         batch => ((REGISTERS / all(batch)).clamp(1, 2) as u32, batch),
     }
+}
+
+/// What the code that folds rows of neighbouring segments needs.
+struct Rows<'a> {
+    segments: &'a NeighbourSegments,
+    /// The walk from row to row.
+    walk: &'a Walk<'a>,
+    /// The accumulators of each segment and reduction.
+    accs: &'a [Vec<Vec<Reg>>],
 }
 
 /// A block's strip, and the position of a thread in it.
@@ -191,11 +201,15 @@ impl Strip<'_> {
         values: &[Vec<Vec<Reg>>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        let segments = self.job.neighbours(l, j, values.len(), out);
         let mut counters = Vec::new();
         for _ in values {
             let each = self.job.reductions.iter().map(|r| Counter::new(l, r, MAX_SPAN.ilog2(), out));
             counters.push(each.collect::<Vec<_>>());
         }
+        let (to_column, to_row) = (self.job.walk(l, 1, out), self.job.walk(l, COLUMNS, out));
+        let first = to_column.first(l, base, out);
+        let of_column = to_column.variables(l, first, out);
         let g = l.k.reg("g", Ty::I32);
         let mut body = Vec::new();
         let start = bind(l, "start", base.clone().plus(to_i64(Expr::Reg(g))), &mut body);
@@ -208,15 +222,16 @@ impl Strip<'_> {
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
         let batch = if self.job.stored.is_some() { of_stored(l.launch, self.job).1 } else { BATCH };
-        let mut some = Vec::new();
-        self.some_rows(l, j, (&start, &rows), batch, &accs, &mut some)?;
+        let rows_of = Rows { segments: &segments, walk: &to_row, accs: &accs };
+        let (mut some, mut indices) = (Vec::new(), read(&of_column));
+        self.some_rows(l, &rows_of, (&start, &rows), (batch, indices.clone()), &mut some)?;
         if self.job.reductions.iter().any(Reduction::is_counted) {
             // in a whole tree column the counts are constants, hence the weights of means, too
             let mut whole = Vec::new();
             for row in (0..TILE / COLUMNS).step_by(batch as usize) {
                 let at = bind(l, "at", start.clone().plus(Expr::int(row * COLUMNS)), &mut whole);
                 self.job.note_index(l, &at);
-                self.rows(l, j, (&at, &Expr::int(row)), batch, &accs, &mut whole)?;
+                self.rows(l, &rows_of, (&at, &Expr::int(row)), (batch, &mut indices), &mut whole)?;
             }
             let is_whole = Expr::binary(BinaryOp::Eq, rows, Expr::int(TILE / COLUMNS));
             body.push(Stmt::If(is_whole, whole, some));
@@ -229,6 +244,9 @@ impl Strip<'_> {
                 counter.push(l, r, &Surroundings::NONE, c.clone(), read(acc), &mut body)?;
             }
         }
+        let mut next = read(&of_column);
+        to_column.next(l, &mut next, None, &mut body);
+        to_column.assign(&of_column, next, &mut body);
         out.push(Stmt::Seq(g, int32(0), Expr::Place(Gpu::Span), body));
         let span = bind(l, "span", to_i64(Expr::Place(Gpu::Span)), out);
         for (per_reduction, counters) in values.iter().zip(&counters) {
@@ -240,68 +258,66 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Folds the first `rows` elements of the tree column that begins at element `start`: batches of `batch` first,
-    /// then single elements.
+    /// Folds the first `rows` elements of the tree column that begins at element `start`, whose divided number has the
+    /// parts `indices`: batches of `batch` first, then single elements.
     fn some_rows(
         &self,
         l: &mut Lower,
-        j: &Expr,
+        of: &Rows,
         (start, rows): (&Expr, &Expr),
-        batch: i64,
-        accs: &[Vec<Vec<Reg>>],
+        (batch, indices): (i64, Vec<Expr>),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(batch.trailing_zeros().into()));
         let batches = bind(l, "batches", Expr::binary(BinaryOp::Max, batches, Expr::int(0)), out);
-        let (b, row) = (l.k.reg("b", Ty::I64), l.k.reg("row", Ty::I64));
-        let mut inner = Vec::new();
-        let at = start.clone().plus(Expr::Reg(b).times(Expr::int(batch * COLUMNS)));
-        let at = bind(l, "at", at, &mut inner);
-        self.job.note_index(l, &at);
-        let so_far = Expr::Reg(b).times(Expr::int(batch));
-        self.rows(l, j, (&at, &so_far), batch, accs, &mut inner)?;
-        out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), inner));
-        let mut inner = Vec::new();
-        let at = bind(l, "at", start.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
-        self.job.note_index(l, &at);
-        self.rows(l, j, (&at, &Expr::Reg(row)), 1, accs, &mut inner)?;
-        out.push(Stmt::Seq(row, batches.times(Expr::int(batch)), rows.clone(), inner));
-        Ok(())
+        let variables = of.walk.variables(l, indices, out);
+        let looped = |l: &mut Lower, (number, first, last): (i64, Expr, Expr), out: &mut Vec<Stmt>| {
+            let name = if number == 1 { "row" } else { "b" };
+            let (i, mut inner) = (l.k.reg(name, Ty::I64), Vec::new());
+            let at = start.clone().plus(Expr::Reg(i).times(Expr::int(number * COLUMNS)));
+            let at = bind(l, "at", at, &mut inner);
+            self.job.note_index(l, &at);
+            let so_far = Expr::Reg(i).times(Expr::int(number));
+            let mut indices = read(&variables);
+            self.rows(l, of, (&at, &so_far), (number, &mut indices), &mut inner)?;
+            of.walk.assign(&variables, indices, &mut inner);
+            out.push(Stmt::Seq(i, first, last, inner));
+            Ok::<_, Error>(())
+        };
+        looped(l, (batch, Expr::int(0), batches.clone()), out)?;
+        looped(l, (1, batches.times(Expr::int(batch)), rows.clone()), out)
     }
 
     /// Folds `rows` elements of a tree column, from element `at` on, which come after `so_far` of its elements. All
-    /// loads come before the first use.
+    /// loads come before the first use. `indices` are those of element `at`, and afterwards those of the next one.
     fn rows(
         &self,
         l: &mut Lower,
-        j: &Expr,
+        of: &Rows,
         (at, so_far): (&Expr, &Expr),
-        rows: i64,
-        accs: &[Vec<Vec<Reg>>],
+        (rows, indices): (i64, &mut Vec<Expr>),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let (_, first) = l.launch.g.fresh_var(Ty::I64);
-        let vars = [(k, at.clone()), (first, j.clone())];
+        let (j, mut common) = (&of.segments.first, of.segments.known.clone());
+        common.push((k, at.clone()));
         l.with_loaded(Default::default(), |l| {
             let mut work = Vec::new();
             for row in 0..rows {
                 let offset = l.launch.g.lit(Lit::i64(row * COLUMNS));
                 let element = linear::add(&mut l.launch.g, k, offset);
-                let mut segments = Vec::new();
-                for q in 0..accs.len() {
-                    let q = l.launch.g.lit(Lit::i64(q as i64));
-                    segments.push(linear::add(&mut l.launch.g, first, q));
-                }
-                self.load(l, &vars, element, &segments, j, out)?;
+                let own = of.walk.known(l, element, indices);
+                of.walk.next(l, indices, None, out);
+                let vars = [&common[..], &own[..]].concat();
+                self.load(l, &vars, element, &of.segments.nodes, j, out)?;
                 let (before, mut known) = (so_far.clone().plus(Expr::int(row)), Vec::new());
                 let counts = self.job.reductions.iter();
                 let counts = counts.map(|r| r.count_after(l, &before, &mut known, &mut work));
                 let counts = counts.collect::<Result<Vec<_>>>()?;
                 let (stored, mut stores) = (self.job.stored_at(l, element), Vec::new());
-                for ((segment, accs), q) in segments.iter().zip(accs).zip(0..) {
+                for ((segment, accs), q) in of.segments.nodes.iter().zip(of.accs).zip(0..) {
                     let place = j.clone().plus(Expr::int(q));
-                    let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
+                    let (mut vars, mut roots) = (vars.clone(), Vec::new());
                     vars.extend_from_slice(&known);
                     for ((r, acc), count) in self.job.reductions.iter().zip(accs).zip(&counts) {
                         let old = r.nodes(l.launch, &read(acc), &mut vars);

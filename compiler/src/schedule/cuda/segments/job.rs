@@ -1,13 +1,14 @@
 //! What all mappings of segmented reductions share: the job (reductions, elements, vector width), loads of
 //! neighbouring elements, and stores of results.
 
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
+use crate::schedule::cuda::divided_number::{DividedNumber, Walk};
 use crate::schedule::element::canonical;
-use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings};
+use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::facts::along::Along;
 use crate::schedule::facts::in_order::InOrder;
@@ -33,6 +34,20 @@ pub struct Job<'a> {
     /// Whether elements divide 64-bit integers: an element's index in a segment is divided by the extents of its axes
     /// if a segment has several axes.
     pub(super) divides: bool,
+    /// The divisions of an element's index in its segment.
+    pub(super) of_element: Option<DividedNumber>,
+    /// The divisions of a segment's index.
+    pub(super) of_segment: Option<DividedNumber>,
+}
+
+/// Neighbouring segments that a thread reduces.
+pub(super) struct NeighbourSegments {
+    /// The index of the first one.
+    pub first: Expr,
+    /// The nodes of their indices.
+    pub nodes: Vec<NodeId>,
+    /// The nodes whose values are known.
+    pub known: Vec<(NodeId, Expr)>,
 }
 
 /// How a variant maps segments to threads.
@@ -133,12 +148,13 @@ fn depends_on(l: &LaunchContext, n: NodeId, index: NodeId) -> bool {
 }
 
 impl<'a> Job<'a> {
-    /// Notes that the extents of a segment's axes, by which an element's index is divided, fit into 32 bits in
-    /// kernels with 32-bit indices: if there are elements, no extent is greater than the segment's length, their
+    /// Notes that a segment's length and the extents of its axes, by which an element's index is divided, fit into 32
+    /// bits in kernels with 32-bit indices: if there are elements, no extent is greater than the length, their
     /// product.
     pub(super) fn note_extents(&self, l: &mut Lower) {
         if self.divides {
-            let extents = factors(&l.launch.g, self.s.length);
+            let mut extents = factors(&l.launch.g, self.s.length);
+            extents.push(self.s.length);
             let extents = l.launch.passed(&extents);
             l.k.kernel.in_space.extend(extents);
         }
@@ -162,7 +178,87 @@ impl<'a> Job<'a> {
         let v = if vectors { vector_width(l.launch, s, &reductions) } else { 1 };
         let items = fused.items.iter().collect();
         let divides = divides(l.launch, &reductions);
-        Job { s, items, reductions, v, stored, in_order, divides }
+        let (_, k) = l.launch.g.fresh_var(Ty::I64);
+        let (roots, count) = (elements(l.launch, &reductions, k), l.launch.count_node());
+        let of_element = DividedNumber::find(l, &roots, k, s.length);
+        let of_segment = DividedNumber::find(l, &roots, s.index, count);
+        Job { s, items, reductions, v, stored, in_order, divides, of_element, of_segment }
+    }
+
+    /// Returns a walk through elements of a segment that are a constant distance apart.
+    pub(super) fn walk(&self, l: &mut Lower, distance: i64, out: &mut Vec<Stmt>) -> Walk<'_> {
+        Walk::new(l, self.of_element.as_ref(), distance, out)
+    }
+
+    /// Returns the parts of a segment's divided index, with their values.
+    pub(super) fn segment(
+        &self,
+        l: &mut Lower,
+        segment: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<(NodeId, Expr)> {
+        let walk = Walk::new(l, self.of_segment.as_ref(), 1, out);
+        let indices = walk.first(l, segment, out);
+        walk.known(l, self.s.index, &indices)
+    }
+
+    /// Returns `count` segments, from `first` on, that are `apart` from each other, with the parts of their divided
+    /// indices. In place of a segment that is beyond the last one, another one is taken, whose results are not
+    /// stored.
+    pub(super) fn segments_apart(
+        &self,
+        l: &mut Lower,
+        (first, last): (&Expr, &Expr),
+        (count, apart): (i64, i64),
+        out: &mut Vec<Stmt>,
+    ) -> (Vec<Expr>, Vec<Vec<(NodeId, Expr)>>) {
+        let (mut segments, mut parts): (Vec<Expr>, _) = (Vec::new(), Vec::new());
+        let walk = Walk::new(l, self.of_segment.as_ref(), apart, out);
+        let mut indices = Vec::new();
+        for u in 0..count {
+            let own = first.clone().plus(Expr::int(u * apart));
+            let row = match segments.last().filter(|_| self.of_segment.is_some()) {
+                Some(before) => {
+                    let exists = Expr::binary(BinaryOp::Le, own.clone(), last.clone());
+                    let exists = bind(l, "exists", exists, out);
+                    walk.next(l, &mut indices, Some(&exists), out);
+                    exists.select(own, before.clone())
+                }
+                None => own.min(last.clone()),
+            };
+            let row = bind(l, "row", row, out);
+            self.note_index(l, &row);
+            if u == 0 {
+                indices = walk.first(l, &row, out);
+            }
+            parts.push(walk.known(l, self.s.index, &indices));
+            segments.push(row);
+        }
+        (segments, parts)
+    }
+
+    /// Returns `count` neighbouring segments from the one with the index `first` on.
+    pub(super) fn neighbours(
+        &self,
+        l: &mut Lower,
+        first: &Expr,
+        count: usize,
+        out: &mut Vec<Stmt>,
+    ) -> NeighbourSegments {
+        let (_, node) = l.launch.g.fresh_var(Ty::I64);
+        let (mut nodes, mut known) = (Vec::new(), vec![(node, first.clone())]);
+        let walk = Walk::new(l, self.of_segment.as_ref(), 1, out);
+        let mut indices = walk.first(l, first, out);
+        for q in 0..count {
+            if q > 0 {
+                walk.next(l, &mut indices, None, out);
+            }
+            let q = l.launch.g.lit(Lit::i64(q as i64));
+            let segment = linear::add(&mut l.launch.g, node, q);
+            known.extend(walk.known(l, segment, &indices));
+            nodes.push(segment);
+        }
+        NeighbourSegments { first: first.clone(), nodes, known }
     }
 
     /// Returns the nodes that are computed of element `k` of a segment.

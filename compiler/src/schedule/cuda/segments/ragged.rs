@@ -77,7 +77,17 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
     let reductions = Reduction::all_nested(l.launch, &s.nested);
     let items = fused.items.iter().collect();
     // segments may begin at any address, so there are no vector accesses, and neighbouring lanes have neighbours
-    let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None, divides: false };
+    let job = Job {
+        s: &s,
+        items,
+        reductions,
+        v: 1,
+        stored: None,
+        in_order: None,
+        divides: false,
+        of_element: None,
+        of_segment: None,
+    };
     l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, &job);
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
@@ -330,6 +340,7 @@ impl Code<'_> {
                 job: self.job,
                 segments: &segments,
                 known: &known[1..],
+                parts: &[],
                 base,
                 count,
                 lanes: WARP,

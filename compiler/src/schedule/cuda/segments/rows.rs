@@ -69,16 +69,13 @@ fn whole_segments(
     let group = Expr::binary(BinaryOp::Shr, in_warp.clone(), int32(lanes.trailing_zeros() as i32));
     let mine = bind(l, "segment", begin.clone().plus(to_i64(group)), out);
     let last = n.clone().minus(Expr::int(1));
-    // lanes out of bounds reduce the last segment again, and store nothing
-    let segments: Vec<Expr> = (0..per_lanes)
-        .map(|u| bind(l, "row", mine.clone().plus(Expr::int(u * groups_per_warp)).min(last.clone()), out))
-        .collect();
-    segments.iter().for_each(|row| job.note_index(l, row));
+    let (segments, parts) = job.segments_apart(l, (&mine, &last), (per_lanes, groups_per_warp), out);
     let base = Expr::int(0);
     let tile = Tile {
         job,
         segments: &segments,
         known: &[],
+        parts: &parts,
         base,
         count: length,
         lanes,
@@ -143,11 +140,13 @@ fn tiles_of_warp(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let base = bind(l, "base", Expr::Reg(t).times(Expr::int(TILE)), &mut body);
     let rest = bind(l, "rest", length.minus(base.clone()).min(Expr::int(TILE)), &mut body);
     let segments = [segment.clone()];
+    let parts = [job.segment(l, &segment, out)];
     let is_of_long_segment = true;
     let tile = Tile {
         job,
         segments: &segments,
         known: &[],
+        parts: &parts,
         base,
         count: rest,
         lanes: WARP,
@@ -189,6 +188,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let begin = bind(l, "begin", chunk.times(tiles_per_block).plus(warp.clone()), out);
     let segment = bind(l, "segment", to_i64(row), out);
     let results = bind(l, "results", segment.clone().times(count.clone()), out);
+    let parts = [job.segment(l, &segment, out)];
     // a segment of at most 8 tiles has a single block, each of whose warps has at most one tile
     let few = Expr::binary(BinaryOp::Le, count.clone(), Expr::int(WARPS.into()));
     let few = bind(l, "few", few, out);
@@ -210,6 +210,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
         job,
         segments: &segments,
         known: &[],
+        parts: &parts,
         base,
         count: rest,
         lanes: WARP,

@@ -12,6 +12,7 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::cuda::divided_number::Walk;
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::nested_loop::read;
@@ -41,6 +42,8 @@ pub(super) struct Tile<'a> {
     pub segments: &'a [Expr],
     /// The nodes whose values are known for the segment, if there is only one.
     pub known: &'a [(NodeId, Expr)],
+    /// The parts of each segment's divided index, with their values; none if it is not divided.
+    pub parts: &'a [Vec<(NodeId, Expr)>],
     /// The index in the segment of the tile's first element, and the number of its elements (both i64). If fewer than
     /// 32 lanes reduce a segment, it has at most one row.
     pub base: Expr,
@@ -66,6 +69,21 @@ struct Group {
     /// The row, counted from the first row of the groups that are folded together.
     row: i64,
     is_present: Option<Expr>,
+    /// The parts of its first element's divided index.
+    parts: Vec<Expr>,
+}
+
+/// The rows that are left of a tile.
+struct Clamped<'a> {
+    /// The lane's first element in them.
+    start: Expr,
+    /// The number of rows before them.
+    so_far: Expr,
+    /// The end of the tile.
+    end: Expr,
+    walk: &'a Walk<'a>,
+    /// The parts of the divided index of the first element, or of the last one if the lane has none.
+    parts: Vec<Expr>,
 }
 
 impl Tile<'_> {
@@ -125,10 +143,12 @@ impl Tile<'_> {
         let accs = self.accumulators(l, out);
         let first = self.first(l, out);
         let batch = self.batch(l).min(rows);
+        let walk = self.walk(l, out);
+        let mut parts = walk.first(l, &first, out);
         for row in (0..rows).step_by(batch as usize) {
             let at = bind(l, "at", first.clone().plus(Expr::int(row * self.width())), out);
             self.job.note_index(l, &at);
-            self.full(l, (&at, &Expr::int(row)), batch, &accs, out)?;
+            self.full(l, (&at, &Expr::int(row)), (batch, &walk, &mut parts), &accs, out)?;
         }
         self.tree(l, &accs, Some(rows), out)
     }
@@ -148,7 +168,11 @@ impl Tile<'_> {
         let batch = if self.lanes == WARP { self.batch(l) } else { 1 };
         let mut start = first.clone();
         let (mut rest, mut so_far) = (self.count.clone(), Expr::int(0));
+        let walk = self.walk(l, out);
         if self.lanes == WARP {
+            let parts = walk.first(l, &first, out);
+            let variables = walk.variables(l, parts, out);
+            let mut parts = read(&variables);
             let batches = Expr::binary(BinaryOp::Shr, rest.clone(), shift(batch * width));
             let batches = bind(l, "batches", batches, out);
             let b = l.k.reg("b", Ty::I64);
@@ -157,7 +181,8 @@ impl Tile<'_> {
             let at = bind(l, "at", at, &mut body);
             self.job.note_index(l, &at);
             let rows = Expr::Reg(b).times(Expr::int(batch));
-            self.full(l, (&at, &rows), batch, &accs, &mut body)?;
+            self.full(l, (&at, &rows), (batch, &walk, &mut parts), &accs, &mut body)?;
+            walk.assign(&variables, parts, &mut body);
             out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), body));
             so_far = batches.clone().times(Expr::int(batch));
             let done = bind(l, "done", batches.times(Expr::int(batch * width)), out);
@@ -166,22 +191,35 @@ impl Tile<'_> {
             self.job.note_index(l, &start);
         }
         // the rows that are left take the smallest batch that can hold them
-        let mut left = Vec::new();
+        let (mut left, mut begin) = (Vec::new(), Vec::new());
+        let parts = match self.job.of_element {
+            Some(_) => {
+                let index = start.clone().min(self.last(l, &mut begin));
+                let index = bind(l, "k", index, &mut begin);
+                walk.first(l, &index, &mut begin)
+            }
+            None => vec![],
+        };
+        let is_divided = !parts.is_empty();
+        let clamped = Clamped { start, so_far, end: end.clone(), walk: &walk, parts };
         let mut rows = 1;
         while rows <= batch {
             let mut body = Vec::new();
-            self.clamped(l, (&start, &so_far), &end, rows, &accs, &mut body)?;
+            self.clamped(l, &clamped, rows, &accs, &mut body)?;
             let more = Expr::binary(BinaryOp::Gt, rest.clone(), Expr::int((rows / 2) * width));
             left = vec![Stmt::If(more, body, left)];
             rows *= 2;
         }
+        begin.append(&mut left);
         if v > 1 {
             let whole = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(!(v - 1)));
             let some = Expr::binary(BinaryOp::Gt, whole, Expr::int(0));
-            out.push(Stmt::If(some, left, vec![]));
+            out.push(Stmt::If(some, begin, vec![]));
             self.tail(l, &first, &end, &accs, out)?;
+        } else if is_divided {
+            out.push(Stmt::If(Expr::binary(BinaryOp::Gt, rest, Expr::int(0)), begin, vec![]));
         } else {
-            out.append(&mut left);
+            out.append(&mut begin);
         }
         self.tree(l, &accs, None, out)
     }
@@ -255,56 +293,80 @@ impl Tile<'_> {
         (0..rows * groups).map(place).collect()
     }
 
-    /// Folds `rows` rows that are in bounds. `at` is the lane's first element in them; `so_far` rows were folded
-    /// before.
+    /// Returns a walk from one group of a lane to the next.
+    fn walk(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Walk<'_> {
+        self.job.walk(l, self.group_stride(), out)
+    }
+
+    /// Folds `rows` rows that are in bounds. `at` is the lane's first element in them, and `parts` are those of its
+    /// divided index, afterwards those of the next row; `so_far` rows were folded before.
     fn full(
         &self,
         l: &mut Lower,
         (at, so_far): (&Expr, &Expr),
-        rows: i64,
+        (rows, walk, parts): (i64, &Walk, &mut Vec<Expr>),
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let base = (l.launch.g.fresh_var(Ty::I64).1, at.clone());
-        let group =
-            |(offset, column, row)| Group { base: base.clone(), offset, column, row, is_present: None };
-        let groups: Vec<Group> = self.places(rows).into_iter().map(group).collect();
+        let mut groups = Vec::new();
+        for (offset, column, row) in self.places(rows) {
+            let (base, parts_of_group) = (base.clone(), parts.clone());
+            groups.push(Group { base, offset, column, row, is_present: None, parts: parts_of_group });
+            walk.next(l, parts, None, out);
+        }
         self.groups(l, (&groups, so_far), self.job.v, accs, out)
     }
 
-    /// Does what [`Self::full`] does, for rows whose groups may be out of bounds: in place of such a group the last
-    /// whole one is loaded, and its values are not used.
+    /// Does what [`Self::full`] does, for rows whose groups may be out of bounds: in place of such a group another
+    /// one is loaded, and its values are not used. It is the last whole one; if the index is divided, it is the
+    /// lane's last one, because that is what a walk leads to.
     fn clamped(
         &self,
         l: &mut Lower,
-        (at, so_far): (&Expr, &Expr),
-        end: &Expr,
+        of: &Clamped,
         rows: i64,
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let v = self.job.v;
-        let whole = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(!(v - 1)));
-        let last = bind(l, "last", self.base.clone().plus(whole).minus(Expr::int(v)), out);
+        let last = self.last(l, out);
+        let (mut parts, mut before) = (of.parts.clone(), None);
         let mut groups = Vec::new();
         for (offset, column, row) in self.places(rows) {
-            let index = bind(l, "k", at.clone().plus(Expr::int(offset)), out);
-            let is_present = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
-            let is_present = Some(bind(l, "there", is_present, out));
-            let index = bind(l, "k", index.min(last.clone()), out);
+            let index = bind(l, "k", of.start.clone().plus(Expr::int(offset)), out);
+            let is_present = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), of.end.clone());
+            let is_present = bind(l, "there", is_present, out);
+            let index = match before.filter(|_| !parts.is_empty()) {
+                Some(before) => {
+                    of.walk.next(l, &mut parts, Some(&is_present), out);
+                    is_present.clone().select(index, before)
+                }
+                None => index.min(last.clone()),
+            };
+            let index = bind(l, "k", index, out);
             if v == 1 {
                 // with vector accesses there may be no whole group, and then this index is negative
                 self.job.note_index(l, &index);
             }
+            before = Some(index.clone());
             groups.push(Group {
                 base: (l.launch.g.fresh_var(Ty::I64).1, index),
                 offset: 0,
                 column,
                 row,
-                is_present,
+                is_present: Some(is_present),
+                parts: parts.clone(),
             });
         }
-        self.groups(l, (&groups, so_far), v, accs, out)
+        self.groups(l, (&groups, &of.so_far), v, accs, out)
+    }
+
+    /// Returns the index of the last group of `v` elements that are all in the tile.
+    fn last(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
+        let v = self.job.v;
+        let whole = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(!(v - 1)));
+        bind(l, "last", self.base.clone().plus(whole).minus(Expr::int(v)), out)
     }
 
     /// Folds the last `count % v` elements one by one.
@@ -328,7 +390,8 @@ impl Tile<'_> {
                 let mut one = Vec::new();
                 let index = bind(l, "k", at.clone().plus(Expr::int(q)), &mut one);
                 let base = (l.launch.g.fresh_var(Ty::I64).1, index);
-                let group = Group { base, offset: 0, column: column + q as usize, row, is_present: None };
+                let column = column + q as usize;
+                let group = Group { base, offset: 0, column, row, is_present: None, parts: vec![] };
                 self.groups(l, (&[group], &rows), 1, accs, &mut one)?;
                 let is_present = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
                 some.push(Stmt::If(is_present, one, vec![]));

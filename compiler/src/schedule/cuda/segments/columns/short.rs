@@ -2,15 +2,17 @@
 //! elements of each, joins them, and a pairwise accumulator joins these batches.
 
 use super::{BATCH, Strip, THREADS, is_below};
-use crate::core::{COLUMNS, NodeId, linear};
+use crate::core::{COLUMNS, NodeId};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::cuda::divided_number::Walk;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::cuda::segments::job::Job;
+use crate::schedule::cuda::segments::job::{Job, NeighbourSegments};
 use crate::schedule::cuda::segments::lanes::{Side, join_neighbours, pairs, share_count};
 use crate::schedule::element::counter::Counter;
 use crate::schedule::element::lower::{Lower, Surroundings, bind};
+use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::Reduction;
 
 /// Writes the kernel body.
@@ -26,6 +28,9 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
     let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
     job.note_index(l, &j);
     let work = |l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>| -> Result<()> {
+        let (segments, walk) = (job.neighbours(l, j, v, out), job.walk(l, 1, out));
+        let indices = walk.first(l, &Expr::int(0), out);
+        let variables = walk.variables(l, indices, out);
         let mut counters = Vec::new();
         for _ in 0..v {
             let each = job.reductions.iter().map(|r| Counter::new(l, r, COLUMNS.trailing_zeros() - 3, out));
@@ -38,7 +43,9 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
         let mut body = Vec::new();
         let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
         job.note_index(l, &at);
-        let values = s.batch(l, j, &at, v, &mut body)?;
+        let mut indices = read(&variables);
+        let values = s.batch(l, &segments, &at, (&walk, &mut indices), &mut body)?;
+        walk.assign(&variables, indices, &mut body);
         for (per_reduction, counters) in values.iter().zip(&mut counters) {
             for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
                 counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), value.clone(), &mut body)?;
@@ -72,22 +79,23 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
 
 impl Strip<'_> {
     /// Stores the values of a batch's elements that exist, in launches that store elements. `at` is the first
-    /// element, `j` the first segment.
+    /// element.
     fn store_batch(
         &self,
         l: &mut Lower,
-        (at, j): (&Expr, &Expr),
-        (elements, segments): (&[NodeId], &[NodeId]),
+        at: &Expr,
+        (elements, segments): (&[NodeId], &NeighbourSegments),
         vars: &[(NodeId, Expr)],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         if self.job.stored.is_none() {
             return Ok(());
         }
+        let j = &segments.first;
         for (i, element) in (0..).zip(elements) {
             let (stored, mut stores) = (self.job.stored_at(l, *element), Vec::new());
             let mut roots = Vec::new();
-            for segment in segments {
+            for segment in &segments.nodes {
                 roots.extend(stored.iter().map(|n| l.launch.replace(*n, self.job.s.index, *segment)));
             }
             let values = l.region(vars, &roots, j, out)?;
@@ -99,42 +107,43 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Loads 8 neighbouring elements, from `at` on, of each of the `v` segments from `j` on, and joins them. In place
+    /// Loads 8 neighbouring elements, from `at` on, of each of some neighbouring segments, and joins them. In place
     /// of elements out of bounds the last one is loaded, and its value is replaced by the reduction's identity.
+    /// `indices` are those of element `at`, and afterwards those of the next batch's first element, if that exists.
     fn batch(
         &self,
         l: &mut Lower,
-        j: &Expr,
+        segments: &NeighbourSegments,
         at: &Expr,
-        v: usize,
+        (walk, indices): (&Walk, &mut Vec<Expr>),
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Vec<Expr>>>> {
-        let (_, first) = l.launch.g.fresh_var(Ty::I64);
-        let mut vars = vec![(first, j.clone())];
+        let (j, v, mut vars) = (&segments.first, segments.nodes.len(), segments.known.clone());
         let last = bind(l, "last", self.length.clone().minus(Expr::int(1)), out);
+        self.job.note_index(l, &last);
         let mut elements = Vec::new();
         for i in 0..BATCH {
             let k = bind(l, "k", at.clone().plus(Expr::int(i)).min(last.clone()), out);
             self.job.note_index(l, &k);
             let (_, node) = l.launch.g.fresh_var(Ty::I64);
             vars.push((node, k));
+            vars.extend(walk.known(l, node, indices));
+            let next = at.clone().plus(Expr::int(i + 1));
+            let exists = Expr::binary(BinaryOp::Lt, next, self.length.clone());
+            // if the batch is not the last one, its own elements exist, and so does the next one's first
+            walk.next(l, indices, Some(&exists).filter(|_| i + 1 < BATCH), out);
             elements.push(node);
         }
         l.with_loaded(Default::default(), |l| {
-            let mut segments = Vec::new();
-            for q in 0..v {
-                let q = l.launch.g.lit(Lit::i64(q as i64));
-                segments.push(linear::add(&mut l.launch.g, first, q));
-            }
             for element in &elements {
-                self.load(l, &vars, *element, &segments, j, out)?;
+                self.load(l, &vars, *element, &segments.nodes, j, out)?;
             }
             let values = |l: &mut Lower, r: &Reduction, (i, q): (usize, usize), out: &mut Vec<Stmt>| {
                 let place = j.clone().plus(Expr::int(q as i64));
                 let value = r.first(l.launch, elements[i]);
                 let value: Vec<NodeId> = value
                     .into_iter()
-                    .map(|value| l.launch.replace(value, self.job.s.index, segments[q]))
+                    .map(|value| l.launch.replace(value, self.job.s.index, segments.nodes[q]))
                     .collect();
                 let values = l.region(&vars, &value, &place, out)?;
                 let is_present =
@@ -143,7 +152,7 @@ impl Strip<'_> {
                 let values = values.into_iter().zip(r.absent(l.launch));
                 Ok::<_, Error>(values.map(|e| bind(l, "x", choose(e), out)).collect())
             };
-            self.store_batch(l, (at, j), (&elements, &segments), &vars, out)?;
+            self.store_batch(l, at, (&elements, segments), &vars, out)?;
             let mut all = vec![Vec::new(); v];
             if self.job.reductions.iter().any(Reduction::is_counted) {
                 for r in &self.job.reductions {

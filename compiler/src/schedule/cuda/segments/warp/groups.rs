@@ -11,6 +11,14 @@ use crate::schedule::cuda::tree::named_values;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::element::reduction::{by_reduction, counts};
 
+impl Group {
+    /// Returns the node of the index of element `q` of the group.
+    fn element(&self, l: &mut Lower, q: i64) -> NodeId {
+        let offset = l.launch.g.lit(Lit::i64(self.offset + q));
+        linear::add(&mut l.launch.g, self.base.0, offset)
+    }
+}
+
 impl Tile<'_> {
     /// Folds groups of `v` neighbours of all segments into their columns, into which `so_far` rows were folded
     /// before. All loads come before the first use.
@@ -24,20 +32,17 @@ impl Tile<'_> {
     ) -> Result<()> {
         let (mut work, mut known) = (Vec::new(), Vec::new());
         let numbers = self.numbers(l, groups, so_far, &mut known, &mut work)?;
+        known.extend(self.parts_of(l, groups, v, out));
         for (number, (segment, accs)) in self.segments.iter().zip(accs).enumerate() {
             l.with_loaded(Default::default(), |l| {
                 let mut vars = vec![(self.job.s.index, segment.clone())];
                 vars.extend_from_slice(self.known);
+                vars.extend(self.parts.get(number).into_iter().flatten().cloned());
                 vars.extend(groups.iter().map(|g| g.base.clone()));
                 vars.extend_from_slice(&known);
                 let mut elements = Vec::new();
                 for g in groups {
-                    let indices: Vec<NodeId> = (0..v)
-                        .map(|q| {
-                            let offset = l.launch.g.lit(Lit::i64(g.offset + q));
-                            linear::add(&mut l.launch.g, g.base.0, offset)
-                        })
-                        .collect();
+                    let indices: Vec<NodeId> = (0..v).map(|q| g.element(l, q)).collect();
                     self.load(l, &vars, g, &indices, out)?;
                     elements.push((g, indices));
                 }
@@ -59,6 +64,28 @@ impl Tile<'_> {
         }
         out.append(&mut work);
         Ok(())
+    }
+
+    /// Returns the parts of the divided index of each element of the groups, with their values.
+    fn parts_of(
+        &self,
+        l: &mut Lower,
+        groups: &[Group],
+        v: i64,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<(NodeId, Expr)> {
+        let (walk, mut known) = (self.job.walk(l, 1, out), Vec::new());
+        for g in groups.iter().filter(|g| !g.parts.is_empty()) {
+            let mut parts = g.parts.clone();
+            for q in 0..v {
+                let element = g.element(l, q);
+                known.extend(walk.known(l, element, &parts));
+                if q + 1 < v {
+                    walk.next(l, &mut parts, None, out);
+                }
+            }
+        }
+        known
     }
 
     /// Returns the counts of a column after each of the groups' rows, by row and reduction.
