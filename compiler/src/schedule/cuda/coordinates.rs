@@ -1,11 +1,13 @@
-//! The indices of a thread's neighbouring elements along each axis, where elements are numbered in row-major order:
-//! one division for the first of them, and a carry for each of the others.
+//! The indices of a thread's elements along each axis, where elements are numbered in row-major order: one division
+//! for the first of them, and a carry for each of the others. This file has the carries of neighbours,
+//! [`super::divided_number`] those of elements that lie farther apart.
 //!
 //! ```text
 //! row = first / n    column = first - row * n
 //! next:  column + 1; if that is n: column 0, row + 1
 //! ```
 
+use super::divided_number::{DividedNumber, Walk};
 use crate::core::index_space::indices;
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Stmt};
@@ -15,19 +17,24 @@ use crate::schedule::element::lower::{Lower, bind};
 /// The nodes of an element's indices along each axis, outermost first, with their registers.
 pub type Coordinates = Vec<(NodeId, Expr)>;
 
-/// Returns the coordinates of each element, in groups of `width` neighbours. `at` is the element's number in
-/// row-major order, as a node and as its value. There are no coordinates if the values need none, or if groups have
-/// one element.
+/// Returns the coordinates of each element, in groups of `width` neighbours; if groups have one element, `distance` is
+/// that of consecutive ones. An element is its number in row-major order, as a node and as its value. There are no
+/// coordinates if the values need none, or if elements share no division.
 pub fn coordinates(
     l: &mut Lower,
     elements: &[(NodeId, Expr)],
     width: usize,
+    distance: Option<i64>,
     out: &mut Vec<Stmt>,
 ) -> Vec<Coordinates> {
     let domain = l.launch.domain().to_vec();
     let none = || vec![Vec::new(); elements.len()];
-    if !l.launch.facts.accesses.needs_indices() || width < 2 {
+    if !l.launch.facts.accesses.needs_indices() {
         return none();
+    }
+    if width < 2 {
+        let distant = distance.and_then(|distance| of_distant(l, elements, distance, out));
+        return distant.unwrap_or_else(none);
     }
     let nodes: Vec<Vec<NodeId>> =
         elements.iter().map(|(k, _)| indices(&mut l.launch.g, *k, &domain)).collect();
@@ -94,4 +101,24 @@ fn next(l: &mut Lower, before: Vec<Expr>, extents: &[Expr], out: &mut Vec<Stmt>)
     }
     values.reverse();
     values
+}
+
+/// Returns the coordinates of elements of which consecutive ones are `distance` apart.
+fn of_distant(
+    l: &mut Lower,
+    elements: &[(NodeId, Expr)],
+    distance: i64,
+    out: &mut Vec<Stmt>,
+) -> Option<Vec<Coordinates>> {
+    let divided = DividedNumber::of_domain(l)?;
+    let walk = Walk::new(l, Some(&divided), distance, out);
+    let mut indices = walk.first(l, &elements[0].1, out);
+    let mut all = Vec::new();
+    for (i, (k, _)) in elements.iter().enumerate() {
+        if i > 0 {
+            walk.next(l, &mut indices, None, out);
+        }
+        all.push(walk.known(l, *k, &indices));
+    }
+    Some(all)
 }

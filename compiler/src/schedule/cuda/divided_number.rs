@@ -10,11 +10,11 @@
 //! Where elements may lie past the end, a step is taken only if the next element exists; else the indices stay those
 //! of the element before.
 
-use crate::core::index_space::without_bound;
+use crate::core::index_space::{indices, without_bound};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 
 /// The divisions of a number.
@@ -37,13 +37,33 @@ impl DividedNumber {
         let g = &l.launch.g;
         let is_known = |n: &NodeId| g.as_lit(*n).is_some() || has_factor(g, count, without_bound(g, *n));
         let in_space = divisors.iter().all(is_known);
+        Some(DividedNumber::new(l, divisors, in_space))
+    }
+
+    /// Returns the divisions of an element's number in the index space, if all its axes have some.
+    pub fn of_domain(l: &mut Lower) -> Option<DividedNumber> {
+        let (_, k) = l.launch.g.fresh_var(Ty::I64);
+        let domain = l.launch.domain().to_vec();
+        let mut divisors = Vec::new();
+        for n in indices(&mut l.launch.g, k, &domain).into_iter().skip(1).rev() {
+            // an index along an axis of one element is no remainder
+            let Op::Binary(BinaryOp::Rem, _, extent) = *l.launch.g.op(n) else { return None };
+            if !l.launch.is_host(extent) {
+                return None;
+            }
+            divisors.push(extent);
+        }
+        (!divisors.is_empty()).then(|| DividedNumber::new(l, divisors, true))
+    }
+
+    fn new(l: &mut Lower, divisors: Vec<NodeId>, in_space: bool) -> DividedNumber {
         let mut extents = Vec::new();
         for n in divisors.iter().rev() {
             extents.push(l.launch.host(*n));
         }
         let found = DividedNumber { divisors, extents, in_space };
         found.note(l, &found.extents);
-        Some(found)
+        found
     }
 
     /// Returns the nodes of the indices of element `k`, outermost first.
@@ -80,6 +100,20 @@ impl DividedNumber {
             rest = quotient;
         }
         values.push(rest);
+        values.reverse();
+        self.note(l, &values);
+        values
+    }
+
+    /// Returns what the indices grow by in `distance` elements, which the host computes, outermost first.
+    fn growth(&self, l: &mut Lower, distance: i64) -> Vec<Expr> {
+        let (mut rest, mut values) = (l.launch.g.lit(Lit::i64(distance)), Vec::new());
+        for n in &self.divisors {
+            let step = simplify(&mut l.launch.g, Op::Binary(BinaryOp::Rem, rest, *n));
+            rest = simplify(&mut l.launch.g, Op::Binary(BinaryOp::Div, rest, *n));
+            values.push(l.launch.host(step));
+        }
+        values.push(l.launch.host(rest));
         values.reverse();
         self.note(l, &values);
         values
@@ -167,7 +201,7 @@ impl<'a> Steps<'a> {
                 let outer = of.extents.iter().map(|_| Expr::int(0));
                 outer.chain([Expr::int(1)]).collect()
             }
-            distance => of.first(l, Expr::int(distance), out),
+            distance => of.growth(l, distance),
         };
         let mut limits = Vec::new();
         for (extent, step) in of.extents.iter().zip(&by[1..]) {

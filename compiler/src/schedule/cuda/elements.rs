@@ -64,7 +64,14 @@ impl Elements {
     fn coordinates(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Coordinates> {
         let each: Vec<(NodeId, Expr)> =
             self.indices.iter().enumerate().map(|(i, node)| (*node, self.at(i))).collect();
-        coordinates(l, &each, self.v as usize, out)
+        coordinates(l, &each, self.v as usize, self.distance(), out)
+    }
+
+    /// Returns the distance of consecutive groups, if it is the same for all of them.
+    fn distance(&self) -> Option<i64> {
+        let mut distances = self.groups.windows(2).map(|pair| pair[1] - pair[0]);
+        let first = distances.next().filter(|distance| *distance > 0)?;
+        distances.all(|distance| distance == first).then_some(first)
     }
 
     /// Returns the number of the first element of each group.

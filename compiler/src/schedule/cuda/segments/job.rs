@@ -191,12 +191,7 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the parts of a segment's divided index, with their values.
-    pub(super) fn segment(
-        &self,
-        l: &mut Lower,
-        segment: &Expr,
-        out: &mut Vec<Stmt>,
-    ) -> Vec<(NodeId, Expr)> {
+    pub(super) fn segment(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Vec<(NodeId, Expr)> {
         let walk = Walk::new(l, self.of_segment.as_ref(), 1, out);
         let indices = walk.first(l, segment, out);
         walk.known(l, self.s.index, &indices)
