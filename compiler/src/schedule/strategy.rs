@@ -17,7 +17,7 @@ pub enum Strategy {
     /// A map whose elements share the reads of a neighbourhood. The number is the rank of the
     /// arrays that are read.
     Stencil(StencilHint, u8),
-    /// A map that reads matrices transposed, through tiles in shared memory.
+    /// A map that reads matrices transposed, mirrored or not, through tiles in shared memory.
     TransposedTile,
     /// All elements are joined by the fixed tree (semantics 5.1).
     Reduction,

@@ -10,7 +10,7 @@
 //! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `plane_stream/` | stencils of volumes, whose planes pass through registers |
 //! | `plane_walk/` | stencils of volumes, plane by plane |
-//! | `transposed_tile/` | maps that read a matrix transposed |
+//! | `transposed_tile/` | maps that read a matrix transposed, mirrored or not |
 //! | `stencil_chain/` | several stencils one after another, through shared memory |
 //! | `temporal_blocking/` | several steps of an iterated stencil of vectors or matrices in one launch |
 //! | `plane_steps/` | several steps of an iterated stencil of volumes in one launch |

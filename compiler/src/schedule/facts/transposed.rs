@@ -1,10 +1,13 @@
-//! Transposed reads: reads of an array whose last index is the element's row, while another index is the element's
-//! column. Neighbouring elements then read different rows of the array, so their loads do not coalesce. A GPU kernel
-//! loads a tile of the array by its rows into shared memory, and reads it from there by columns.
+//! Transposed reads: reads of an array whose last index follows the element's row, while another index follows the
+//! element's column. Neighbouring elements then read different rows of the array, so their loads do not coalesce. A
+//! GPU kernel loads a tile of the array by its rows into shared memory, and reads it from there by columns.
 //!
 //! ```text
 //! generate n m (%i, %j) { .. elem %x, %j, (%i + 2) .. elem %y, %i, %j .. }    ->    x: column + 0, row + 2
+//! generate n m (%i, %j) { .. elem %x, (%p - 1 - %j), (%k + %i) .. }           ->    x: p - 1 - column, k + row
 //! ```
+//!
+//! Rotations and anti-transposes are such reads: an index may go down as the row or the column goes up.
 
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op};
@@ -16,13 +19,24 @@ const NEAR: u64 = 16;
 /// from the ends of i32.
 const FAR: u64 = 1 << 30;
 
+/// An index that grows or falls by one with the element's row, or with its column. With `v` for that row or column
+/// plus the read's distance, it is `base + v`, or `base - 1 - v` if it is mirrored: `x` from its end on, if the base
+/// is a length.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Affine {
+    /// A value that depends on neither row nor column; `None` is 0.
+    pub base: Option<NodeId>,
+    /// Whether the index falls as the row or column grows.
+    pub is_mirrored: bool,
+}
+
 /// The index of a transposed read along one axis of its array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AxisIndex {
-    /// The row of the element, plus a constant.
-    Row,
-    /// The column of the element, plus a constant.
-    Column,
+    /// An index that follows the element's row.
+    Row(Affine),
+    /// An index that follows the element's column.
+    Column(Affine),
     /// A value that depends on neither.
     Other(NodeId),
 }
@@ -32,10 +46,26 @@ pub enum AxisIndex {
 pub struct TransposedReads {
     /// The array.
     pub array: NodeId,
-    /// The indices. The last is the row, and another one the column.
+    /// The indices. The last follows the row, and another one the column.
     pub axes: Vec<AxisIndex>,
-    /// The constants that are added to the column and to the row, of each read.
+    /// The constants that are added to the column and to the row, of each read. A mirrored index falls as they grow.
     pub distances: Vec<[i64; 2]>,
+}
+
+impl TransposedReads {
+    /// Returns the axis whose index follows the element's column.
+    pub fn column_axis(&self) -> usize {
+        self.axes.iter().position(|a| matches!(a, AxisIndex::Column(_))).unwrap_or(0)
+    }
+
+    /// Returns how the indices follow the element's column and its row.
+    pub fn affine(&self) -> [Affine; 2] {
+        let of = |axis: Option<&AxisIndex>| match axis {
+            Some(AxisIndex::Row(affine) | AxisIndex::Column(affine)) => *affine,
+            _ => Affine { base: None, is_mirrored: false },
+        };
+        [of(self.axes.get(self.column_axis())), of(self.axes.last())]
+    }
 }
 
 /// How a GPU kernel makes an array that is read transposed available to its threads; reported to
@@ -67,18 +97,19 @@ impl TiledArray {
 }
 
 /// Returns the transposed reads in the values `roots` of the element at `index`.
-pub fn of(g: &Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<TransposedReads> {
+pub fn of(g: &mut Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<TransposedReads> {
     let mut all: Vec<TransposedReads> = Vec::new();
     for n in g.reachable(roots) {
         let Op::Elem(array, at) = g.op(n) else { continue };
-        let Some((axes, distance)) = transposed(g, at, index) else { continue };
+        let (array, at) = (*array, at.clone());
+        let Some((axes, distance)) = transposed(g, &at, index) else { continue };
         let is_near = |other: &[i64; 2]| (0..2).all(|i| other[i].abs_diff(distance[i]) <= NEAR);
         let same =
-            |r: &&mut TransposedReads| r.array == *array && r.axes == axes && r.distances.iter().all(is_near);
+            |r: &&mut TransposedReads| r.array == array && r.axes == axes && r.distances.iter().all(is_near);
         match all.iter_mut().find(same) {
             Some(reads) if reads.distances.contains(&distance) => {}
             Some(reads) => reads.distances.push(distance),
-            None => all.push(TransposedReads { array: *array, axes, distances: vec![distance] }),
+            None => all.push(TransposedReads { array, axes, distances: vec![distance] }),
         }
     }
     all
@@ -86,30 +117,47 @@ pub fn of(g: &Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<TransposedRead
 
 /// Returns the indices of a transposed read, and the constants that it adds to the column and to the row; `None` if
 /// it is not a transposed read.
-fn transposed(g: &Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<AxisIndex>, [i64; 2])> {
+fn transposed(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<AxisIndex>, [i64; 2])> {
     let [.., row, column] = *index else { return None };
-    let (mut axes, mut distance) = (Vec::new(), [0, 0]);
+    let depends = |g: &Graph, n: NodeId| {
+        let on = |v: NodeId| g.node(n).free.iter().any(|free| g.node(v).free.contains(free));
+        on(row) || on(column)
+    };
+    let (mut axes, mut distance, mut found) = (Vec::new(), [0, 0], [false; 2]);
     for i in at {
-        let form = Linear::of(g, *i);
-        let is = |of: NodeId| form.terms.len() == 1 && form.terms.get(&of) == Some(&1);
-        let depends = |on: NodeId| g.node(*i).free.iter().any(|v| g.node(on).free.contains(v));
-        let (axis, which) = match (is(column), is(row)) {
-            (true, _) => (AxisIndex::Column, 0),
-            (_, true) => (AxisIndex::Row, 1),
-            _ if depends(row) || depends(column) => return None,
-            _ => {
-                axes.push(AxisIndex::Other(*i));
-                continue;
-            }
+        if !depends(g, *i) {
+            axes.push(AxisIndex::Other(*i));
+            continue;
+        }
+        let of_column = affine(g, *i, column);
+        let (which, (affine, by)) = match of_column {
+            Some(of_column) => (0, of_column),
+            None => (1, affine(g, *i, row)?),
         };
-        if axes.contains(&axis) || form.constant.unsigned_abs() >= FAR {
+        if found[which] || affine.base.is_some_and(|base| depends(g, base)) {
             return None;
         }
-        axes.push(axis);
-        distance[which] = form.constant;
+        (found[which], distance[which]) = (true, by);
+        axes.push([AxisIndex::Column, AxisIndex::Row][which](affine));
     }
-    let is_transposed = axes.last() == Some(&AxisIndex::Row) && axes.contains(&AxisIndex::Column);
+    let is_transposed = matches!(axes.last(), Some(AxisIndex::Row(_))) && found[0];
     is_transposed.then_some((axes, distance))
+}
+
+/// Returns how an index follows `of`, and the constant that it adds to that; `None` if it has another multiple of it.
+fn affine(g: &mut Graph, i: NodeId, of: NodeId) -> Option<(Affine, i64)> {
+    let mut form = Linear::of(g, i);
+    let is_mirrored = match form.terms.remove(&of)? {
+        1 => false,
+        -1 => true,
+        _ => return None,
+    };
+    let constant = std::mem::take(&mut form.constant);
+    if constant.unsigned_abs() >= FAR {
+        return None;
+    }
+    let base = (!form.terms.is_empty()).then(|| form.node(g));
+    Some((Affine { base, is_mirrored }, if is_mirrored { -1 - constant } else { constant }))
 }
 
 #[cfg(test)]
@@ -120,15 +168,14 @@ mod tests {
     use crate::schedule::element::opened;
     use crate::schedule::groups;
 
-    /// The distances of each array of a function's only group, by the place of its column's axis.
-    fn of_text(text: &str) -> Vec<(usize, Vec<[i64; 2]>)> {
+    /// The transposed reads of a function's only group.
+    fn of_text(text: &str) -> Vec<TransposedReads> {
         let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
         let fused = groups::fused_groups(&f).unwrap().remove(0);
         let mut g = f.graph.clone();
         let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
         let roots = fused.items.iter().map(|it| opened(&mut g, it.node, &index)).collect();
-        let column = |r: &TransposedReads| r.axes.iter().position(|a| *a == AxisIndex::Column).unwrap();
-        of(&g, &index, roots).into_iter().map(|r| (column(&r), r.distances)).collect()
+        of(&mut g, &index, roots)
     }
 
     #[test]
@@ -168,9 +215,50 @@ mod tests {
   return %r
 }",
         );
-        let mut found = found;
-        found.iter_mut().for_each(|f| f.1.sort());
+        assert!(found.iter().all(|r| r.column_axis() == 0 && r.affine() == [PLAIN; 2]));
+        let mut found = Vec::from_iter(found.into_iter().map(|r| r.distances));
+        found.iter_mut().for_each(|distances| distances.sort());
         found.sort();
-        assert_eq!(found, [(0, vec![[0, 0]]), (0, vec![[0, 3], [1, 0]]), (0, vec![[20, 0]])]);
+        assert_eq!(found, [vec![[0, 0]], vec![[0, 3], [1, 0]], vec![[20, 0]]]);
+    }
+
+    const PLAIN: Affine = Affine { base: None, is_mirrored: false };
+
+    #[test]
+    fn mirrored_reads_and_bases() {
+        let text = |first: &str, second: &str| {
+            format!(
+                "func @f(%x: [[f32]], %m: i64, %n: i64, %s: i64) -> (r: [[f32]]) {{
+  %p = len %x
+  %q = len %x axis 1
+  require extent 0i64, %m \"r\"
+  require extent 0i64, %n \"r\"
+  %r = generate %m, %n (%i: i64, %j: i64) {{
+    %j2 = mul %j, 2i64
+    %a = sub %p, 3i64
+    %down = sub %a, %j
+    %left = sub 9i64, %i
+    %from = add %s, %i
+    %skewed = add %i, %j
+    %read = elem %x, {first}, {second}
+    yield %read
+  }}
+  return %r
+}}"
+            )
+        };
+        let of = |first, second| {
+            let found = of_text(&text(first, second));
+            let of = |a: Affine| (a.base.is_some(), a.is_mirrored);
+            found.first().map(|r| (r.affine().map(of), r.distances[0]))
+        };
+        assert_eq!(of("%down", "%i"), Some(([(true, true), (false, false)], [2, 0])));
+        assert_eq!(of("%j", "%left"), Some(([(false, false), (false, true)], [0, -10])));
+        assert_eq!(of("%down", "%from"), Some(([(true, true), (true, false)], [2, 0])));
+        for (first, second) in
+            [("%j2", "%i"), ("%skewed", "%i"), ("%j", "%skewed"), ("%j", "%j"), ("%left", "%j")]
+        {
+            assert_eq!(of(first, second), None, "{first} {second}");
+        }
     }
 }

@@ -1,11 +1,10 @@
 //! Tiles whose elements are accessed one by one: those at the last rows and columns, and all tiles of arrays that may
 //! have any alignment. Loads and stores are coalesced here as well.
 
-use super::Block;
 use super::geometry::padded_pitch;
-use super::params::Tile;
+use super::{Block, BlockTile};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
+use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::elements::MAX_UNROLLED;
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
@@ -13,7 +12,6 @@ use crate::schedule::cuda::map::THREADS;
 use crate::schedule::cuda::register_tiling::placement::plus;
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
-use crate::schedule::facts::transposed::AxisIndex;
 use rustc_hash::FxHashMap as HashMap;
 
 /// The number of elements that a thread loads into a tile before it stores them.
@@ -35,8 +33,8 @@ impl Block<'_> {
     /// Writes the code of a tile of any size.
     pub(super) fn one_by_one(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let side = self.params.partition.side;
-        for (t, mem) in self.params.tiles.iter().zip(&self.memory) {
-            self.fill_one_by_one(l, t, *mem, out)?;
+        for tile in &self.tiles {
+            self.fill_one_by_one(l, tile, out)?;
         }
         out.push(Stmt::Barrier);
         let right = bind(l, "right", masked(thread(), side), out);
@@ -83,19 +81,18 @@ impl Block<'_> {
     }
 
     /// Loads the elements of a tile. Those that are not in the array are 0, and are not used.
-    fn fill_one_by_one(&self, l: &mut Lower, t: &Tile, memory: Mem, out: &mut Vec<Stmt>) -> Result<()> {
-        let (mem, threads) = (l.launch.input(t.of.array), i64::from(THREADS));
+    fn fill_one_by_one(&self, l: &mut Lower, tile: &BlockTile, out: &mut Vec<Stmt>) -> Result<()> {
+        let (t, threads) = (tile.of, i64::from(THREADS));
         let (first, [rows, columns]) = t.needed(self.params.partition.side);
-        let (line, distance) = self.first_row(l, t, out)?;
-        let line = line.plus(plus(self.origin[0].clone(), first[1]));
+        let (line, distance) = self.first_row(l, tile, out)?;
+        let line = line.plus(tile.along[1].at(self.origin[0].clone(), first[1]));
         let line = bind(l, "first", line, out);
         // the numbers of rows and columns of the tile that are in the array
         let mut limits = Vec::new();
-        let column_axis = t.of.axes.iter().position(|a| *a == AxisIndex::Column).unwrap_or(0);
-        let axes = [(column_axis, 1, first[0], rows), (t.of.axes.len() - 1, 0, first[1], columns)];
-        for (axis, of, first, most) in axes {
+        let axes = [(t.of.column_axis(), 1, first[0], rows), (t.of.axes.len() - 1, 0, first[1], columns)];
+        for ((axis, of, first, most), along) in axes.into_iter().zip(&tile.along) {
             let extent = l.launch.extent(t.of.array, axis as u8);
-            let rest = l.launch.host(extent).minus(plus(self.origin[of].clone(), first));
+            let rest = along.rest(self.origin[of].clone(), first, l.launch.host(extent));
             let rest = Expr::Cast(Ty::I32, Box::new(rest.min(Expr::int(most))));
             limits.push(bind(l, "limit", rest, out));
         }
@@ -121,10 +118,11 @@ impl Block<'_> {
                 .map(|(e, i): (&Expr, usize)| Expr::binary(BinaryOp::Lt, e.clone(), limits[i].clone()));
             let is_in_array = Expr::binary(BinaryOp::And, is_above, is_left);
             let at = line.clone().plus(to_i64(row.clone()).times(distance.clone()));
-            let at = at.plus(to_i64(column.clone()));
-            let x = Expr::LoadIf(mem, Box::new(at), Box::new(is_in_array));
+            let right = to_i64(column.clone());
+            let at = if tile.along[1].is_mirrored { at.minus(right) } else { at.plus(right) };
+            let x = Expr::LoadIf(tile.array, Box::new(at), Box::new(is_in_array));
             let x = bind(l, "x", x, &mut body);
-            stores.push(Stmt::Store(memory, row.times(int32(pitch as i32)).plus(column), x));
+            stores.push(Stmt::Store(tile.memory, row.times(int32(pitch as i32)).plus(column), x));
         }
         body.append(&mut stores);
         body.push(Stmt::Assign(number, offset(Expr::Reg(number), at_once * threads)));
@@ -149,14 +147,15 @@ impl Block<'_> {
             let value = bind(l, "x", value, out);
             self.note_own(l, x, &index, value);
         }
-        for (t, memory) in self.params.tiles.iter().zip(&self.memory) {
+        for tile in &self.tiles {
+            let t = tile.of;
             let (first, [_, columns]) = t.needed(self.params.partition.side);
             let pitch = padded_pitch(columns, t.size);
             for read in &t.of.distances {
                 let [down, right] = [0, 1].map(|i| read[i] - first[i]);
                 let rows = elements.right.clone().times(int32(pitch as i32));
                 let at = offset(rows.plus(elements.down.clone()), down * pitch + right + by);
-                let value = bind(l, "x", Expr::load(*memory, at), out);
+                let value = bind(l, "x", Expr::load(tile.memory, at), out);
                 self.note_read(l, t, *read, &index, value);
             }
         }

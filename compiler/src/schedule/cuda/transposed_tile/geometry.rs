@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// The conflicts of the stores of chunks, and of the reads of a thread's groups.
-    fn of_full_tile(partition: Partition, size: i64) -> [usize; 2] {
+    fn of_full_tile(partition: Partition, size: i64, is_mirrored: bool) -> [usize; 2] {
         let s = Swizzle::new(partition, size, partition.side * size / CHUNK);
         let mut taken: BTreeSet<i64> = BTreeSet::new();
         let total = partition.side * s.chunks;
@@ -137,8 +137,9 @@ mod tests {
                     warp % partition.warps_across * partition.lanes_across + lane % partition.lanes_across;
                 let down =
                     warp / partition.warps_across * partition.lanes_down() + lane / partition.lanes_across;
-                let at = (across * partition.group + k, down + pass * partition.rows_at_once());
-                index(s, at.0, at.1)
+                let column = down + pass * partition.rows_at_once();
+                let column = if is_mirrored { partition.side - 1 - column } else { column };
+                index(s, across * partition.group + k, column)
             };
             let all: Vec<i64> = (0..32).map(lane).collect();
             taken.extend(all.iter().copied());
@@ -155,11 +156,15 @@ mod tests {
         let one_type = [(128, 16, 1), (64, 8, 2), (64, 4, 4), (32, 2, 8), (256, 16, 1), (128, 8, 2)];
         let mixed = [(128, 4, 1), (128, 2, 1), (64, 4, 2), (64, 16, 4), (64, 2, 4), (64, 16, 8), (64, 4, 8)];
         for (side, group, size) in one_type.into_iter().chain(mixed) {
-            assert_eq!(of_full_tile(Partition::new(side, group), size), [1, 1], "{side} {group} {size}");
+            for is_mirrored in [false, true] {
+                let found = of_full_tile(Partition::new(side, group), size, is_mirrored);
+                assert_eq!(found, [1, 1], "{side} {group} {size} {is_mirrored}");
+            }
         }
         // narrow arrays beside wide ones, with rows shorter than all banks
         for (side, group, size) in [(64, 4, 1), (32, 4, 1), (32, 2, 4), (32, 2, 2)] {
-            assert!(of_full_tile(Partition::new(side, group), size) <= [1, 4], "{side} {group} {size}");
+            let found = [false, true].map(|m| of_full_tile(Partition::new(side, group), size, m));
+            assert!(found.iter().all(|f| *f <= [1, 4]), "{side} {group} {size}");
         }
     }
 

@@ -1,11 +1,10 @@
 //! Full tiles: chunks of 16 bytes into shared memory, then groups of neighbouring elements.
 
-use super::Block;
 use super::geometry::Swizzle;
-use super::params::Tile;
+use super::{Block, BlockTile};
 use crate::core::NodeId;
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
@@ -35,8 +34,8 @@ impl Block<'_> {
     /// Writes the code of a full tile.
     pub(super) fn in_groups(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let mut stores = Vec::new();
-        for (t, mem) in self.params.tiles.iter().zip(&self.memory) {
-            self.fill(l, t, *mem, (out, &mut stores))?;
+        for tile in &self.tiles {
+            self.fill(l, tile, (out, &mut stores))?;
         }
         let partition = self.params.partition;
         let across = masked(warp(), partition.warps_across).times(int32(partition.lanes_across as i32));
@@ -86,15 +85,15 @@ impl Block<'_> {
     fn fill(
         &self,
         l: &mut Lower,
-        t: &Tile,
-        memory: Mem,
+        tile: &BlockTile,
         (out, stores): (&mut Vec<Stmt>, &mut Vec<Stmt>),
     ) -> Result<()> {
-        let (mem, threads, s) = (l.launch.input(t.of.array), i64::from(THREADS), t.swizzle);
+        let (t, threads, s) = (tile.of, i64::from(THREADS), tile.of.swizzle);
         let ty = l.launch.g.ty(t.of.array).elem;
         let (_, [rows, _]) = t.needed(self.params.partition.side);
-        let (line, distance) = self.first_row(l, t, out)?;
-        let line = line.plus(plus(self.origin[0].clone(), t.first_chunk()));
+        let (line, distance) = self.first_row(l, tile, out)?;
+        let [start, _] = tile.chunks(&self.origin[0]);
+        let line = line.plus(start);
         let line = bind(l, "first", line, out);
         let accesses = rows * s.chunks;
         for round in 0..(accesses + threads - 1) / threads {
@@ -103,10 +102,10 @@ impl Block<'_> {
             let at =
                 line.clone().plus(to_i64(row.clone()).times(distance.clone())).plus(to_i64(column.clone()));
             let regs: Vec<Reg> = (0..s.width).map(|_| l.k.reg("x", ty)).collect();
-            access::load(l, mem, regs.clone(), at, &mut load);
+            access::load(l, tile.array, regs.clone(), at, &mut load);
             let group = shifted(row.clone(), s.group);
             let to = row.times(int32(s.pitch as i32)).plus(xor(column, swizzled(s, group)));
-            let store = Stmt::StoreVec(memory, to, regs.into_iter().map(Expr::Reg).collect());
+            let store = Stmt::StoreVec(tile.memory, to, regs.into_iter().map(Expr::Reg).collect());
             let rest = accesses - round * threads;
             if rest < threads {
                 load.push(store);
@@ -143,13 +142,19 @@ impl Block<'_> {
     /// Reads what a group's elements read transposed.
     fn read(&self, l: &mut Lower, groups: &Groups, g: i64, out: &mut Vec<Stmt>) {
         let partition = self.params.partition;
-        for (t, memory) in self.params.tiles.iter().zip(&self.memory) {
-            let (s, ([down, _], _)) = (t.swizzle, t.needed(partition.side));
-            let start = t.first_chunk();
+        for tile in &self.tiles {
+            let (t, s) = (tile.of, tile.of.swizzle);
+            let ([down, _], _) = t.needed(partition.side);
             let rows = groups.across.clone().times(int32((partition.group * s.pitch) as i32));
             let rows = bind(l, "rows", rows, out);
             for read in &t.of.distances {
-                let column = offset(groups.down.clone(), self.below(g) + read[1] - start);
+                let by = self.below(g) + read[1] - t.first_chunk();
+                let column = if tile.along[1].is_mirrored {
+                    // rows are as in memory, whose order is the opposite one
+                    int32((t.chunked() - 1 - by) as i32).minus(groups.down.clone())
+                } else {
+                    offset(groups.down.clone(), by)
+                };
                 let column = bind(l, "in", column, out);
                 let mut place = None;
                 for k in 0..partition.group {
@@ -165,7 +170,7 @@ impl Block<'_> {
                         }
                     };
                     let at = offset(first, row * s.pitch);
-                    let value = bind(l, "x", Expr::load(*memory, at), out);
+                    let value = bind(l, "x", Expr::load(tile.memory, at), out);
                     let index = self.index(l, [self.below(g), k]);
                     self.note_read(l, t, *read, &index, value);
                 }

@@ -54,6 +54,11 @@ impl Tile {
         self.reach(1).0.div_euclid(self.swizzle.width) * self.swizzle.width
     }
 
+    /// Returns the number of columns that are loaded, if columns are loaded in chunks.
+    pub fn chunked(&self) -> i64 {
+        self.swizzle.chunks * self.swizzle.width
+    }
+
     /// Returns the elements of its shared memory: chunks, or elements one by one.
     pub fn len(&self, side: i64) -> i64 {
         let (_, [rows, columns]) = self.needed(side);
@@ -93,7 +98,7 @@ impl TransposedTileParams {
         }
         let index: Vec<NodeId> = l.g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
         let roots = fused.items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
-        let found = transposed::of(&l.g, &index, roots);
+        let found = transposed::of(&mut l.g, &index, roots);
         let size = |x: &NodeId| l.g.ty(*x).elem.size() as i64;
         let stored = fused.items.iter().map(|it| size(&it.node));
         let own = l.facts.accesses.own.iter().map(size).max().unwrap_or(1);
@@ -143,8 +148,7 @@ impl TransposedTileParams {
         let side = self.partition.side;
         let tile = |t: &Tile| {
             let (_, [rows, columns]) = t.needed(side);
-            let chunks = t.swizzle.chunks * t.swizzle.width;
-            let loaded = (rows * chunks * t.size) as f64 / (side * side) as f64;
+            let loaded = (rows * t.chunked() * t.size) as f64 / (side * side) as f64;
             TiledArray { array: l.array_name(t.of.array), tile: [rows, columns], loaded }
         };
         self.tiles.iter().map(tile).collect()
