@@ -67,13 +67,7 @@ impl Tile<'_> {
     }
 
     /// Returns the parts of the divided index of each element of the groups, with their values.
-    fn parts_of(
-        &self,
-        l: &mut Lower,
-        groups: &[Group],
-        v: i64,
-        out: &mut Vec<Stmt>,
-    ) -> Vec<(NodeId, Expr)> {
+    fn parts_of(&self, l: &mut Lower, groups: &[Group], v: i64, out: &mut Vec<Stmt>) -> Vec<(NodeId, Expr)> {
         let (walk, mut known) = (self.job.walk(l, 1, out), Vec::new());
         for g in groups.iter().filter(|g| !g.parts.is_empty()) {
             let mut parts = g.parts.clone();
