@@ -22,6 +22,7 @@ impl Kernel {
             regs: self.regs.clone(),
             shared: self.shared.clone(),
             in_space: self.in_space.clone(),
+            bounded: self.bounded.clone(),
             last_indices: self.last_indices.clone(),
             main: None,
             finish: None,

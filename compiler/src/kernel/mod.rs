@@ -111,6 +111,8 @@ pub struct Kernel {
     /// computed they are not negative, and below 2^31 - 2^19 if indices fit in 32 bits. The first pass that needs
     /// this list takes it out of the kernel; the text form does not have it.
     pub in_space: Vec<Expr>,
+    /// Registers, of i64, whose values are at least 0 and at most this where they are used.
+    pub bounded: Vec<(Reg, i64)>,
     /// Scalar parameters, of i64, that are the last index of an extent with that limit; -1 if the extent is 0.
     pub last_indices: Vec<u32>,
     /// Whether the kernel makes several steps of an iteration; [`Gpu::Span`] is their number.

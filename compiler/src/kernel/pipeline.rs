@@ -45,6 +45,7 @@ pub const PASSES: [Pass; 9] = [
 pub fn run(k: &mut Kernel, narrow: bool) -> Result<()> {
     if !narrow {
         k.in_space.clear();
+        k.bounded.clear();
         k.last_indices.clear();
     }
     for (i, pass) in PASSES.iter().enumerate() {

@@ -56,7 +56,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Takes the indices and extents that the kernel has noted (`Kernel::in_space`) out of it.
+    /// Takes the indices and extents that the kernel has noted (`Kernel::in_space` and others) out of it.
     pub fn of(k: &mut Kernel) -> Bounds {
         let mut bounds = Bounds { registers: vec![None; k.regs.len()], ins: vec![None; k.ins.len()] };
         for e in std::mem::take(&mut k.in_space) {
@@ -65,6 +65,9 @@ impl Bounds {
                 Expr::In(i) => bounds.ins[i as usize] = Some(Range { least: 0, most: MAX_INDEX }),
                 _ => {}
             }
+        }
+        for (r, most) in std::mem::take(&mut k.bounded) {
+            bounds.set(r, Range { least: 0, most });
         }
         for i in std::mem::take(&mut k.last_indices) {
             bounds.ins[i as usize] = Some(Range { least: -1, most: MAX_INDEX });

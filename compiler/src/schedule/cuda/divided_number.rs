@@ -16,6 +16,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::nested_loop::read;
 
 /// The divisions of a number.
 pub struct DividedNumber {
@@ -23,6 +24,8 @@ pub struct DividedNumber {
     divisors: Vec<NodeId>,
     /// Their values, outermost first.
     extents: Vec<Expr>,
+    /// The greatest index on each axis, outermost first, where it is a constant.
+    most: Vec<Option<i64>>,
     /// Whether the numbers and the extents are below the limit of narrow kernels.
     in_space: bool,
 }
@@ -37,7 +40,7 @@ impl DividedNumber {
         let g = &l.launch.g;
         let is_known = |n: &NodeId| g.as_lit(*n).is_some() || has_factor(g, count, without_bound(g, *n));
         let in_space = divisors.iter().all(is_known);
-        Some(DividedNumber::new(l, divisors, in_space))
+        Some(DividedNumber::new(l, divisors, count, in_space))
     }
 
     /// Returns the divisions of an element's number in the index space, if all its axes have some.
@@ -53,15 +56,22 @@ impl DividedNumber {
             }
             divisors.push(extent);
         }
-        (!divisors.is_empty()).then(|| DividedNumber::new(l, divisors, true))
+        let count = l.launch.count_node();
+        (!divisors.is_empty()).then(|| DividedNumber::new(l, divisors, count, true))
     }
 
-    fn new(l: &mut Lower, divisors: Vec<NodeId>, in_space: bool) -> DividedNumber {
+    fn new(l: &mut Lower, divisors: Vec<NodeId>, count: NodeId, in_space: bool) -> DividedNumber {
+        let g = &l.launch.g;
+        let constant = |n: NodeId| g.as_lit(n).map(Lit::as_i64);
+        let inner: Vec<Option<i64>> = divisors.iter().rev().map(|n| constant(*n)).collect();
+        let size = inner.iter().copied().try_fold(1, |size: i64, n| size.checked_mul(n?));
+        let outermost = constant(count).zip(size).map(|(count, size)| (count - 1).max(0) / size);
+        let most = std::iter::once(outermost).chain(inner.into_iter().map(|n| Some(n? - 1))).collect();
         let mut extents = Vec::new();
         for n in divisors.iter().rev() {
             extents.push(l.launch.host(*n));
         }
-        let found = DividedNumber { divisors, extents, in_space };
+        let found = DividedNumber { divisors, extents, most, in_space };
         found.note(l, &found.extents);
         found
     }
@@ -101,7 +111,7 @@ impl DividedNumber {
         }
         values.push(rest);
         values.reverse();
-        self.note(l, &values);
+        self.note_indices(l, &values);
         values
     }
 
@@ -117,6 +127,21 @@ impl DividedNumber {
         values.reverse();
         self.note(l, &values);
         values
+    }
+
+    /// Notes the limits of indices in narrow kernels, outermost first.
+    fn note_indices(&self, l: &mut Lower, indices: &[Expr]) {
+        for (axis, index) in indices.iter().enumerate() {
+            self.note_index(l, index, axis, 0);
+        }
+    }
+
+    /// Notes that an index may be as large as those of an axis, or `beyond` them.
+    fn note_index(&self, l: &mut Lower, index: &Expr, axis: usize, beyond: i64) {
+        match (index, self.most[axis]) {
+            (Expr::Reg(r), Some(most)) => l.k.kernel.bounded.push((*r, most + beyond)),
+            (index, _) => self.note(l, std::slice::from_ref(index)),
+        }
     }
 
     /// Notes that values have a limit in narrow kernels.
@@ -180,9 +205,9 @@ impl<'a> Walk<'a> {
         for e in indices {
             let r = l.k.reg("index", Ty::I64);
             out.push(Stmt::Var(r, e));
-            self.steps.iter().for_each(|steps| steps.of.note(l, &[Expr::Reg(r)]));
             variables.push(r);
         }
+        self.steps.iter().for_each(|steps| steps.of.note_indices(l, &read(&variables)));
         variables
     }
 
@@ -236,7 +261,7 @@ impl<'a> Steps<'a> {
             if let Some(carries) = carried {
                 let sum = from.plus(carries.select(Expr::int(1), Expr::int(0)));
                 from = bind(l, "from", sum, out);
-                self.of.note(l, std::slice::from_ref(&from));
+                self.of.note_index(l, &from, axis, 1);
             }
             let mut next = from.clone();
             if !is(step, 0) {
@@ -262,7 +287,7 @@ impl<'a> Steps<'a> {
             });
         }
         values.reverse();
-        self.of.note(l, &values);
+        self.of.note_indices(l, &values);
         values
     }
 }

@@ -43,6 +43,8 @@ impl LaunchContext<'_, '_> {
             if self.facts.segments.is_none() && self.facts.ragged.is_none() {
                 self.facts.long_loops = segments::of_any(self, fused).map(Rc::new);
             }
+            let segments = self.facts.segments.clone().or(self.facts.long_loops.clone());
+            self.facts.in_bounds = segments.and_then(|s| s.in_bounds(self)).map(Rc::new);
             let segments = self.facts.segments.clone();
             self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
             self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };

@@ -26,6 +26,7 @@ pub mod transposed;
 pub mod work;
 
 use super::boundary::interior::Interior;
+use super::element::in_bounds::InBounds;
 use super::groups::{FusedGroup, Item};
 use crate::core::NodeId;
 use along::Along;
@@ -50,6 +51,9 @@ pub struct Facts {
     pub segments: Option<Rc<Segments>>,
     /// If each element is computed from reductions of one length whose reads follow no axis ([`segments::of_any`]).
     pub long_loops: Option<Rc<Segments>>,
+    /// If the segments' elements leave records only where reads are out of bounds: the reductions with reads that are
+    /// not tested, and the condition that all of them are in bounds.
+    pub in_bounds: Option<Rc<InBounds>>,
     /// If the group reduces segments of vectors whose lengths are data (ragged arrays): the length depends on the
     /// segment.
     pub ragged: Option<Rc<Segments>>,

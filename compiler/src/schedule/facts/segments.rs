@@ -21,6 +21,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::in_bounds::{self, InBounds, Range};
 use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings};
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::element::scalars::join_initial;
@@ -47,6 +48,20 @@ impl Segments {
             vars.append(&mut values);
         }
         l.region(&vars, &self.bodies, place.at, out)
+    }
+
+    /// Returns the nested reductions with reads that are not tested, and the condition, which the host computes, that
+    /// all reads of all segments are in bounds. Returns `None` if the reductions leave no records, or may leave
+    /// others.
+    pub fn in_bounds(&self, l: &mut LaunchContext) -> Option<InBounds> {
+        let Op::Var(var, _) = *l.g.op(self.index) else { return None };
+        if !self.may_record || !self.nested.iter().any(|n| l.may_record(*n)) {
+            return None;
+        }
+        let count = l.count_node();
+        let all = Range::below(l, var, count);
+        let found = in_bounds::without_records(l, &self.nested, &[all])?;
+        l.is_host(found.condition).then_some(found)
     }
 }
 

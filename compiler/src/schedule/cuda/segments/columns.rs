@@ -80,6 +80,7 @@ struct Rows<'a> {
 }
 
 /// A block's strip, and the position of a thread in it.
+#[derive(Clone)]
 struct Strip<'a> {
     job: &'a Job<'a>,
     n: Expr,
@@ -176,19 +177,40 @@ impl Strip<'_> {
             values.push(per_reduction);
         }
         let mut all = Vec::new();
-        self.neighbours(l, &j, base, &values, &mut all)?;
+        self.versions(l, (&j, base), &values, &mut all)?;
         let mut some = Vec::new();
         for (q, value) in values.iter().enumerate().take(v as usize - 1) {
             let mut one = Vec::new();
             let j = bind(l, "j", j.clone().plus(Expr::int(q as i64)), &mut one);
             self.job.note_index(l, &j);
-            self.neighbours(l, &j, base, std::slice::from_ref(value), &mut one)?;
+            self.versions(l, (&j, base), std::slice::from_ref(value), &mut one)?;
             let is_present = is_below(&segment_at(&self.begin, &self.lane, v, q as i64), &n);
             some.push(Stmt::If(is_present, one, vec![]));
         }
         let full = Expr::binary(BinaryOp::Le, j.plus(Expr::int(v)), n);
         out.push(Stmt::If(full, all, some));
         Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| read(r)).collect()).collect())
+    }
+
+    /// Does what [`Self::neighbours`] does, without tests of reads if all reads of the call are in bounds.
+    fn versions(
+        &self,
+        l: &mut Lower,
+        (j, base): (&Expr, &Expr),
+        values: &[Vec<Vec<Reg>>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut code = |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| {
+            self.of(job).neighbours(l, j, base, values, out)?;
+            Ok(Vec::new())
+        };
+        self.job.versions(l, &[], &mut code, out).map(drop)
+    }
+
+    /// Returns the same strip with another job.
+    fn of<'b>(&'b self, job: &'b Job<'b>) -> Strip<'b> {
+        let Strip { n, length, lane, warp, begin, shared, .. } = self.clone();
+        Strip { job, n, length, lane, warp, begin, shared }
     }
 
     /// Reduces this warp's tree columns of the neighbouring segments from `j` on, and assigns the results to

@@ -2,13 +2,14 @@
 //! neighbouring elements, and stores of results.
 
 use crate::core::{Graph, NodeId, Op, linear};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::divided_number::{DividedNumber, Walk};
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
+use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::facts::along::Along;
 use crate::schedule::facts::in_order::InOrder;
@@ -38,7 +39,12 @@ pub struct Job<'a> {
     pub(super) of_element: Option<DividedNumber>,
     /// The divisions of a segment's index.
     pub(super) of_segment: Option<DividedNumber>,
+    /// If some reads are tested: the condition that all of them are in bounds, and the reduction without the tests.
+    pub(super) in_bounds: Option<(Expr, Box<Job<'a>>)>,
 }
+
+/// A function that writes the code of a job's elements, and returns some values that it computes.
+type OfElements<'c> = dyn FnMut(&mut Lower, &Job, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'c;
 
 /// Neighbouring segments that a thread reduces.
 pub(super) struct NeighbourSegments {
@@ -168,21 +174,74 @@ impl<'a> Job<'a> {
         }
     }
 
-    pub(super) fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
+    /// Returns the job. If `vectors`, elements are loaded by vectors where they can be, those whose reads are not
+    /// tested only if `untested_vectors`.
+    pub(super) fn new(
+        l: &mut Lower,
+        s: &'a Segments,
+        fused: &'a FusedGroup,
+        (vectors, untested_vectors): (bool, bool),
+    ) -> Job<'a> {
         let reductions = Reduction::with_scratch(l.launch, &s.nested);
+        let v = if vectors { vector_width(l.launch, s, &reductions) } else { 1 };
+        let mut job = Job::of(l, s, fused, reductions, v);
+        let in_bounds = l.launch.facts.in_bounds.clone().filter(|_| job.stored.is_none());
+        job.in_bounds = in_bounds.map(|found| {
+            let reductions = Reduction::all_nested(l.launch, &found.roots);
+            // the grid depends on the number of neighbouring columns of a thread
+            let v = match s.along {
+                Along::Rows if vectors && untested_vectors => vector_width(l.launch, s, &reductions),
+                _ => v,
+            };
+            (l.launch.host(found.condition), Box::new(Job::of(l, s, fused, reductions, v)))
+        });
+        job
+    }
+
+    fn of(
+        l: &mut Lower,
+        s: &'a Segments,
+        fused: &'a FusedGroup,
+        reductions: Vec<Reduction>,
+        v: i64,
+    ) -> Job<'a> {
         let stored = l.launch.facts.stored_columns.clone();
         let in_order = match &reductions[..] {
             [only] => InOrder::of(l.launch, s, only),
             _ => None,
         };
-        let v = if vectors { vector_width(l.launch, s, &reductions) } else { 1 };
         let items = fused.items.iter().collect();
         let divides = divides(l.launch, &reductions);
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let (roots, count) = (elements(l.launch, &reductions, k), l.launch.count_node());
         let of_element = DividedNumber::find(l, &roots, k, s.length);
         let of_segment = DividedNumber::find(l, &roots, s.index, count);
-        Job { s, items, reductions, v, stored, in_order, divides, of_element, of_segment }
+        let in_bounds = None;
+        Job { s, items, reductions, v, stored, in_order, divides, of_element, of_segment, in_bounds }
+    }
+
+    /// Writes code of elements, and returns values of these types that it computes. If some reads are tested, there
+    /// is a second version without the tests, for calls in which all reads are in bounds. All threads of the grid
+    /// take the same one.
+    pub(super) fn versions(
+        &self,
+        l: &mut Lower,
+        types: &[Ty],
+        code: &mut OfElements,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let Some((condition, untested)) = &self.in_bounds else { return code(l, self, out) };
+        let values: Vec<Reg> = types.iter().map(|ty| l.k.reg("value", *ty)).collect();
+        out.extend(values.iter().zip(types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
+        let mut version = |l: &mut Lower, job: &Job| {
+            let mut body = Vec::new();
+            let computed = code(l, job, &mut body)?;
+            body.extend(values.iter().zip(computed).map(|(r, e)| Stmt::Assign(*r, e)));
+            Ok::<_, Error>(body)
+        };
+        let (fast, tested) = (version(l, untested)?, version(l, self)?);
+        out.push(Stmt::If(condition.clone(), fast, tested));
+        Ok(read(&values))
     }
 
     /// Returns a walk through elements of a segment that are a constant distance apart.

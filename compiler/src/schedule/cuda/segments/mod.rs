@@ -64,7 +64,9 @@ pub fn main(
     };
     l.k.kernel.threads = rows::THREADS;
     let columns = stored_columns::of_columns(&l.launch.g, fused);
-    let job = Job::new(l, &s, &columns, !strided);
+    // short rows may begin at any address, for which vectors would need another variant
+    let is_short = matches!(mapping, SegmentMapping::Warp { lanes, .. } if lanes < WARP);
+    let job = Job::new(l, &s, &columns, (!strided, !is_short));
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
         true => each_accumulator(&job.reductions).map(|r| r.ty.size()).sum(),
         false => 0,

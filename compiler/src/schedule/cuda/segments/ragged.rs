@@ -87,6 +87,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
         divides: false,
         of_element: None,
         of_segment: None,
+        in_bounds: None,
     };
     l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, &job);
     let mut out = Vec::new();

@@ -36,6 +36,7 @@ type Accumulators = Vec<Vec<Vec<Reg>>>;
 type Totals = Vec<Vec<Vec<Expr>>>;
 
 /// A tile of each of some segments, at the same place in all of them.
+#[derive(Clone)]
 pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
     /// The segments (i64). Lanes of different groups may have different segments.
@@ -90,6 +91,18 @@ impl Tile<'_> {
     /// Returns the accumulators of each reduction of each segment; they are right in the first of the lanes that
     /// share the segment. All lanes of the warp must run this code.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Totals> {
+        let types: Vec<Ty> = each_accumulator(&self.job.reductions).map(|r| r.ty).collect();
+        let mut code = |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| {
+            Ok(Tile { job, ..self.clone() }.version(l, out)?.concat().concat())
+        };
+        let totals = self.job.versions(l, &types.repeat(self.segments.len()), &mut code, out)?;
+        let of_segment =
+            |of: &[Expr]| by_reduction(&self.job.reductions, of).map(|(_, own)| own.to_vec()).collect();
+        Ok(totals.chunks(types.len()).map(of_segment).collect())
+    }
+
+    /// Does what [`Self::reduce`] does, with one version of the elements' code.
+    fn version(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Totals> {
         if let (Some(order), [segment], [r]) = (&self.job.in_order, self.segments, &self.job.reductions[..]) {
             let segment = (self.job.s.index, segment.clone());
             let (base, lane, strided) = (self.base.clone(), self.lane.clone(), l.k.strided);

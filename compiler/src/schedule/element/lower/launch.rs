@@ -67,6 +67,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 nested,
                 segments: None,
                 long_loops: None,
+                in_bounds: None,
                 ragged: None,
                 strips: None,
                 stored_columns: None,

@@ -19,7 +19,6 @@ use crate::schedule::element::reduction::Reduction;
 pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let mut out = Vec::new();
-    let zero = Expr::int(0);
     let (lane, warp) = (thread(), int32(0));
     let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(THREADS) * job.v));
     let begin = bind(l, "begin", begin, &mut out);
@@ -27,44 +26,23 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
     let mine = to_i64(thread()).times(Expr::int(job.v));
     let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
     job.note_index(l, &j);
-    let work = |l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>| -> Result<()> {
-        let (segments, walk) = (job.neighbours(l, j, v, out), job.walk(l, 1, out));
-        let indices = walk.first(l, &Expr::int(0), out);
-        let variables = walk.variables(l, indices, out);
-        let mut counters = Vec::new();
-        for _ in 0..v {
-            let each = job.reductions.iter().map(|r| Counter::new(l, r, COLUMNS.trailing_zeros() - 3, out));
-            counters.push(each.collect::<Vec<_>>());
-        }
-        let g = l.k.reg("g", Ty::I64);
-        let rounded_up = length.clone().plus(Expr::int(BATCH - 1));
-        let batches = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(BATCH.trailing_zeros().into()));
-        let batches = bind(l, "batches", batches, out);
-        let mut body = Vec::new();
-        let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
-        job.note_index(l, &at);
-        let mut indices = read(&variables);
-        let values = s.batch(l, &segments, &at, (&walk, &mut indices), &mut body)?;
-        walk.assign(&variables, indices, &mut body);
-        for (per_reduction, counters) in values.iter().zip(&mut counters) {
-            for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
-                counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), value.clone(), &mut body)?;
-            }
-        }
-        out.push(Stmt::Seq(g, zero.clone(), batches.clone(), body));
-        for (q, counters) in (0..).zip(&counters) {
-            let mut totals = Vec::new();
-            for (r, counter) in job.reductions.iter().zip(counters) {
-                totals.push(r.totals(&counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?));
-            }
+    let work = |l: &mut Lower, j: &Expr, v: i64, out: &mut Vec<Stmt>| -> Result<()> {
+        let types: Vec<Ty> = job.reductions.iter().flat_map(|r| r.totals(&r.types)).collect();
+        let mut code =
+            |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| s.of(job).short_totals(l, j, v as usize, out);
+        let totals = job.versions(l, &types.repeat(v as usize), &mut code, out)?;
+        let mut totals = totals.into_iter();
+        for q in 0..v {
+            let of_reduction = |r: &Reduction| totals.by_ref().take(r.totals(&r.types).len()).collect();
+            let of_segment: Vec<Vec<Expr>> = job.reductions.iter().map(of_reduction).collect();
             let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
             job.note_index(l, &j);
-            job.store(l, &j, &totals, out)?;
+            job.store(l, &j, &of_segment, out)?;
         }
         Ok(())
     };
     let mut all = Vec::new();
-    work(l, &j, job.v as usize, &mut all)?;
+    work(l, &j, job.v, &mut all)?;
     let mut some = Vec::new();
     for q in 0..job.v - 1 {
         let mut one = Vec::new();
@@ -78,6 +56,43 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
 }
 
 impl Strip<'_> {
+    /// Reduces `v` neighbouring segments from `j` on. Returns the totals of each segment's reductions, one after
+    /// another.
+    fn short_totals(&self, l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let job = self.job;
+        let (segments, walk) = (job.neighbours(l, j, v, out), job.walk(l, 1, out));
+        let indices = walk.first(l, &Expr::int(0), out);
+        let variables = walk.variables(l, indices, out);
+        let mut counters = Vec::new();
+        for _ in 0..v {
+            let each = job.reductions.iter().map(|r| Counter::new(l, r, COLUMNS.trailing_zeros() - 3, out));
+            counters.push(each.collect::<Vec<_>>());
+        }
+        let g = l.k.reg("g", Ty::I64);
+        let rounded_up = self.length.clone().plus(Expr::int(BATCH - 1));
+        let batches = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(BATCH.trailing_zeros().into()));
+        let batches = bind(l, "batches", batches, out);
+        let mut body = Vec::new();
+        let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
+        job.note_index(l, &at);
+        let mut indices = read(&variables);
+        let values = self.batch(l, &segments, &at, (&walk, &mut indices), &mut body)?;
+        walk.assign(&variables, indices, &mut body);
+        for (per_reduction, counters) in values.iter().zip(&mut counters) {
+            for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
+                counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), value.clone(), &mut body)?;
+            }
+        }
+        out.push(Stmt::Seq(g, Expr::int(0), batches.clone(), body));
+        let mut totals = Vec::new();
+        for counters in &counters {
+            for (r, counter) in job.reductions.iter().zip(counters) {
+                totals.extend(r.totals(&counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?));
+            }
+        }
+        Ok(totals)
+    }
+
     /// Stores the values of a batch's elements that exist, in launches that store elements. `at` is the first
     /// element.
     fn store_batch(
