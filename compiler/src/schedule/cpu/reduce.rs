@@ -17,12 +17,13 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
-use crate::schedule::element::in_bounds::{self, InBounds, Range};
+use crate::schedule::element::in_bounds::{self, Range};
 use crate::schedule::element::lower::{Lower, Surroundings, bind};
 use crate::schedule::element::nested_loop::rows_of;
 use crate::schedule::element::reduction::{
     Accumulator, Reduction, by_reduction, each_accumulator, have_loops,
 };
+use crate::schedule::facts::InBounds;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {

@@ -27,7 +27,7 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, tiles};
 use crate::schedule::groups::{FusedGroup, Item};
-use tile::Tile;
+use tile::{ROWS, Tile};
 
 /// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
 /// arrive at the counters. More than 8 pairs are faster only if an element has 4 bytes.
@@ -38,7 +38,6 @@ const WORDS_IN_FLIGHT: i64 = 32;
 const MAX_UNROLLED: i64 = 200;
 /// [`WORDS_IN_FLIGHT`] for arrays with any strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
-const ROWS: i64 = TILE / COLUMNS;
 /// Bytes of shared memory that are kept for what a block shares beside results.
 const COUNTER_BYTES: u32 = 64;
 

@@ -15,6 +15,7 @@ use super::lower::LaunchContext;
 use crate::core::simplify::simplify;
 use crate::core::{Lambda, NodeId, Op, Var, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::facts::InBounds;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Leaves are tested to be below 2^40, and above the negative of it.
@@ -38,12 +39,6 @@ impl Range {
         let [first, one] = [0, 1].map(|c| l.g.lit(Lit::i64(c)));
         Range { var, first, last: linear::sub(&mut l.g, n, one) }
     }
-}
-
-/// Values without total reads, and the condition under which they are the program's.
-pub struct InBounds {
-    pub roots: Vec<NodeId>,
-    pub condition: NodeId,
 }
 
 /// Returns these values without their total reads. Returns `None` if there are no total reads, or if the bounds of

@@ -26,7 +26,6 @@ pub mod transposed;
 pub mod work;
 
 use super::boundary::interior::Interior;
-use super::element::in_bounds::InBounds;
 use super::groups::{FusedGroup, Item};
 use crate::core::NodeId;
 use along::Along;
@@ -97,6 +96,14 @@ pub struct Accesses {
     pub(super) by_rows: bool,
     /// Whether the group is a matrix product.
     pub(super) is_product: bool,
+}
+
+/// Values without total reads, and the condition under which they are the program's.
+pub struct InBounds {
+    /// The values.
+    pub roots: Vec<NodeId>,
+    /// The condition.
+    pub condition: NodeId,
 }
 
 /// A fused group that is a segmented reduction.

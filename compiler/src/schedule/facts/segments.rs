@@ -11,17 +11,17 @@
 //! reductions, or operators without an identity run the loops of [`crate::schedule::element::nested_loop`]. An error
 //! record names the segment's number, whichever thread leaves it.
 
-use super::Segments;
 use super::along::Along;
 use super::merge_reductions;
 use super::needed_reductions;
+use super::{InBounds, Segments};
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
-use crate::schedule::element::in_bounds::{self, InBounds, Range};
+use crate::schedule::element::in_bounds::{self, Range};
 use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings};
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::element::scalars::join_initial;

@@ -1,7 +1,6 @@
 //! The code that reduces one tile: a full one by batches of rows, the last one row by row.
 
-use super::{COLUMNS, ROWS};
-use crate::core::{NodeId, TILE};
+use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -15,6 +14,8 @@ use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Reduction, by_reduction};
 use crate::schedule::groups::Item;
 
+/// The rows of a tile.
+pub const ROWS: i64 = TILE / COLUMNS;
 /// The bytes that one prefetch brings: a line of the cache.
 const LINE: i64 = 128;
 /// The maximum number of bytes of an element whose tiles are prefetched.

@@ -17,6 +17,7 @@
 
 mod join;
 mod short;
+mod versions;
 
 use super::job::{self, Job, NeighbourSegments};
 use super::lanes::lane;
@@ -190,27 +191,6 @@ impl Strip<'_> {
         let full = Expr::binary(BinaryOp::Le, j.plus(Expr::int(v)), n);
         out.push(Stmt::If(full, all, some));
         Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| read(r)).collect()).collect())
-    }
-
-    /// Does what [`Self::neighbours`] does, without tests of reads if all reads of the call are in bounds.
-    fn versions(
-        &self,
-        l: &mut Lower,
-        (j, base): (&Expr, &Expr),
-        values: &[Vec<Vec<Reg>>],
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let mut code = |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| {
-            self.of(job).neighbours(l, j, base, values, out)?;
-            Ok(Vec::new())
-        };
-        self.job.versions(l, &[], &mut code, out).map(drop)
-    }
-
-    /// Returns the same strip with another job.
-    fn of<'b>(&'b self, job: &'b Job<'b>) -> Strip<'b> {
-        let Strip { n, length, lane, warp, begin, shared, .. } = self.clone();
-        Strip { job, n, length, lane, warp, begin, shared }
     }
 
     /// Reduces this warp's tree columns of the neighbouring segments from `j` on, and assigns the results to

@@ -1,0 +1,30 @@
+//! The code of a strip with tests of reads, and without them (multi-versioning).
+
+use super::Strip;
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::schedule::cuda::segments::job::Job;
+use crate::schedule::element::lower::Lower;
+
+impl Strip<'_> {
+    /// Does what [`Self::neighbours`] does, without tests of reads if all reads of the call are in bounds.
+    pub(super) fn versions(
+        &self,
+        l: &mut Lower,
+        (j, base): (&Expr, &Expr),
+        values: &[Vec<Vec<Reg>>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut code = |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| {
+            self.of(job).neighbours(l, j, base, values, out)?;
+            Ok(Vec::new())
+        };
+        self.job.versions(l, &[], &mut code, out).map(drop)
+    }
+
+    /// Returns the same strip with another job.
+    pub(super) fn of<'b>(&'b self, job: &'b Job<'b>) -> Strip<'b> {
+        let Strip { n, length, lane, warp, begin, shared, .. } = self.clone();
+        Strip { job, n, length, lane, warp, begin, shared }
+    }
+}
