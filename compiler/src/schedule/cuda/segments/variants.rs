@@ -181,7 +181,10 @@ pub fn variants_of_loops(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Varia
         let group = VariantGroup::of(choice, ThreadLayout::default(), &inner, variant);
         VariantGroup { may_be_left_out: true, ..group }
     };
-    list.into_iter().map(group).collect()
+    // a loop in each thread has fewer joins than the pairs of a short segment, and joins of tuples take long
+    let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
+    let list = list.into_iter().filter(|(suffix, ..)| !is_of_tuple || *suffix != "_short");
+    list.map(group).collect()
 }
 
 /// Returns all variants of a fused group if it is a segmented reduction.
