@@ -1,7 +1,6 @@
 //! Launches of kernels. On devices with programmatic dependent launches, a kernel may begin while the previous kernel
 //! of the stream ends: its code waits for the previous kernel before it reads or writes memory
-//! ([`dependent_launch`]). That wait takes a part of a microsecond in each block, so launches with many blocks, which
-//! take long anyway, begin when the previous one has ended.
+//! ([`dependent_launch`]).
 
 use super::call::Call;
 use super::driver::Code;
@@ -15,8 +14,6 @@ use std::ptr::null_mut;
 
 /// The version of the oldest drivers that capture dependent launches.
 const CAPTURES: i32 = 12_030;
-/// The maximum number of blocks for each multiprocessor of a launch that may begin early.
-const MAX_BLOCKS: u64 = 16;
 
 impl Call<'_> {
     /// Queues a launch, and returns the driver's code.
@@ -26,7 +23,7 @@ impl Call<'_> {
     /// until the launch has ended.
     pub(super) unsafe fn queue_kernel(&self, p: &Running, stream: CUstream, extra: *mut *mut c_void) -> Code {
         let (api, blocks, threads, shared) = (self.gpu.api(), p.blocks, p.variant.threads, p.variant.shared);
-        if !self.is_dependent(blocks) {
+        if !self.is_dependent() {
             // SAFETY: as the caller guarantees.
             return unsafe {
                 (api.launch)(p.function, blocks, 1, 1, threads, 1, 1, shared, stream, null_mut(), extra)
@@ -53,12 +50,10 @@ impl Call<'_> {
         unsafe { (api.launch_with)(&raw const config, p.function, null_mut(), extra) }
     }
 
-    /// Whether a launch of so many blocks may begin while the one before it ends.
-    fn is_dependent(&self, blocks: u32) -> bool {
-        let device = self.gpu.device.policy();
+    /// Whether a launch may begin while the one before it ends.
+    fn is_dependent(&self) -> bool {
         self.images.waits
-            && device.capability >= dependent_launch::CAPABILITY
-            && u64::from(blocks) <= MAX_BLOCKS * device.multiprocessors
+            && self.gpu.device.policy().capability >= dependent_launch::CAPABILITY
             && (!self.capturing || self.gpu.driver.version >= CAPTURES)
     }
 }

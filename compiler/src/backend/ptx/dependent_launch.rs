@@ -4,7 +4,9 @@
 //!
 //! Every kernel waits in its first instruction until the launches before it have completed and their stores are
 //! visible, so that order on a stream is as before. Only then it allows the next launch to begin, which happens when
-//! the last of its blocks has started.
+//! the last of its blocks has started. A grid of many blocks does not: their permissions would limit the rate at which
+//! blocks start, 0.8 a nanosecond on an H200 where 1.5 can start, and the next launch then begins when the last blocks
+//! end.
 //!
 //! Devices have this from sm_90 on, and most modules are for sm_80 and all later devices. Their text has the
 //! instructions as comments; [`for_device`] makes the text that a later device gets.
@@ -17,7 +19,11 @@ pub const CAPABILITY: u32 = CLUSTER_CAPABILITY;
 
 /// What begins a comment that is code on devices that have dependent launches.
 const COMMENT: &str = "// sm_90: ";
-const INSTRUCTIONS: [&str; 2] = ["griddepcontrol.wait;", "griddepcontrol.launch_dependents;"];
+const INSTRUCTIONS: [&str; 2] = [
+    "griddepcontrol.wait;",
+    "{ .reg .pred %few; .reg .b32 %all; mov.u32 %all, %nctaid.x; setp.lt.u32 %few, %all, 4096; \
+     @%few griddepcontrol.launch_dependents; }",
+];
 
 /// Returns the lines that a kernel for devices from `capability` on begins with.
 pub(super) fn lines(capability: u32) -> [String; 2] {
