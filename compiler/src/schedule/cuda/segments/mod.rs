@@ -66,7 +66,9 @@ pub fn main(
     let columns = stored_columns::of_columns(&l.launch.g, fused);
     // short rows may begin at any address, for which vectors would need another variant
     let is_short = matches!(mapping, SegmentMapping::Warp { lanes, .. } if lanes < WARP);
-    let job = Job::new(l, &s, &columns, (!strided, !is_short));
+    // a loop of several results has the accumulators of one segment a thread: those of four would spill
+    let has_several = l.launch.facts.segments.is_none() && s.nested.len() > 1;
+    let job = Job::new(l, &s, &columns, (!strided && !has_several, !is_short));
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
         true => each_accumulator(&job.reductions).map(|r| r.ty.size()).sum(),
         false => 0,
