@@ -209,7 +209,7 @@ fn allowed(name: &str) -> u32 {
         // the same, where each join divides integers of 64 bits and has a label
         n if n.starts_with("hoisted_operator.core") => 1216,
         n if n.contains("div_dot_col_0_short") || n.contains("smoothed_0_chain") => 320,
-        n if n.contains("product_1_any") => 96,
+        n if n.contains("product_1_any") => 128,
         // rows of any strides that are divided by their deviations; nine loads of bytes at once, on sm_80 only
         n if n.starts_with("whole_rows.core") && n.contains("_rows_2048_any") => 160,
         n if n.starts_with("windows_sum.core") => 80,

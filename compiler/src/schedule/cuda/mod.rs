@@ -308,7 +308,12 @@ fn emit(
         // the bounds of indices would only cost registers
         l.k.kernel.in_space.clear();
     } else {
-        let extents = l.launch.extents_with_limit();
+        // rows that stay in registers leave none for bounds of other extents
+        let keeps_rows = matches!(group.choice, Choice::ResidentRows(_) | Choice::StagedRows(_));
+        let extents = match keeps_rows || matches!(group.choice, Choice::RowsAndColumns(_)) {
+            true => l.launch.extents_of_space(),
+            false => l.launch.extents_with_limit(),
+        };
         l.k.kernel.in_space.extend(l.launch.passed(&extents));
         l.k.kernel.last_indices = l.launch.last_indices(&extents);
     }

@@ -76,6 +76,10 @@ pub fn main(
     l.k.kernel.min_resident_blocks = match job.stored {
         Some(_) => columns::of_stored(l.launch, &job).0,
         None if has_several => 2,
+        // the code with tests of reads beside that without them
+        None if job.in_bounds.is_some() && matches!(mapping, SegmentMapping::Warp { lanes: WARP, .. }) => {
+            min_resident_blocks(mapping, counted).min(3)
+        }
         // a lane has one column at a time, and at most three sets of its accumulators
         None if job.in_order.is_some() && counted <= 32 => 4,
         None => min_resident_blocks(mapping, counted),

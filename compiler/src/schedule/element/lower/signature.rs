@@ -46,11 +46,17 @@ impl LaunchContext<'_, '_> {
             || self.scheduler.host.find(&self.g, n).is_some_and(is_there)
     }
 
-    /// Returns the extents of the index space, the number of its elements, and the extents of the arrays that the
-    /// kernel reads so far: all of them have a limit in narrow kernels.
-    pub fn extents_with_limit(&mut self) -> Vec<NodeId> {
+    /// Returns the number of the index space's elements, and its extents.
+    pub fn extents_of_space(&mut self) -> Vec<NodeId> {
         let mut nodes = vec![self.count_node()];
         nodes.extend_from_slice(self.domain());
+        nodes
+    }
+
+    /// Returns these, and the extents of the arrays that the kernel reads so far: all of them have a limit in narrow
+    /// kernels.
+    pub fn extents_with_limit(&mut self) -> Vec<NodeId> {
+        let mut nodes = self.extents_of_space();
         let arrays = self.signature.arrays.iter();
         let inputs = arrays.filter(|(operand, _)| matches!(operand, Operand::Read(_)));
         let inputs: Vec<NodeId> = inputs.map(|(_, used)| used.node).collect();
