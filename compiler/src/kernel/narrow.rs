@@ -14,16 +14,17 @@
 //! index and pushes the truncation down to operands that are not such operations. (gpucc, section
 //! 3: 64-bit index arithmetic costs two to four instructions for one.)
 //!
-//! Values that are known to fit in 32 bits (`narrow/bounds.rs`) are not only truncated: their divisions (if they are not
-//! negative), minima and maxima, comparisons and conversions to floats are done in 32 bits, too. A 64-bit division takes
-//! about seventy instructions, a 32-bit one about twenty, and one by a constant a few; a clamped index takes two
-//! instructions instead of eight.
+//! Values that are known to fit in 32 bits (`narrow/bounds.rs`) are not only truncated: their divisions (if they are
+//! not negative), minima and maxima, comparisons and conversions to floats are done in 32 bits, too. A 64-bit
+//! division takes about seventy instructions, a 32-bit one about twenty, and one by a constant a few; a clamped index
+//! takes two instructions instead of eight.
 
 mod bounds;
 
+use super::range::Range;
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use bounds::{Bounds, Range};
+use bounds::Bounds;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {

@@ -1,5 +1,5 @@
-//! Computes remainders from quotients that the kernel needs, too: an integer division takes about twenty instructions,
-//! a product and a difference two.
+//! Computes remainders from quotients that the kernel needs, too: an integer division takes about twenty
+//! instructions, a product and a difference two.
 //!
 //! ```text
 //! let %q: u32 = div(%a, %n)          let %q: u32 = div(%a, %n)

@@ -12,17 +12,15 @@
 //! A GPU computes narrow integers in 32-bit registers anyway, and cutting each result to its type would take one more
 //! instruction. The low bits of sums, differences, products and bitwise operations depend only on the low bits of the
 //! operands, so the results need no cut. Comparisons, quotients, right shifts and casts to wider types need all bits
-//! of their operands; ranges (`widen/range.rs`) often show that these are right already: above, no sum of two bytes
+//! of their operands; ranges (`range.rs`) often show that these are right already: above, no sum of two bytes
 //! and 7 wraps in 16 bits. A store takes the low bits.
 //!
 //! If the range of a value is known, be it narrow or of 32 bits, its quotient by a constant becomes a product and a
 //! shift in 32 bits (Granlund and Montgomery 1994). The assembler knows no ranges, and multiplies in 64 bits.
 
-mod range;
-
+use super::range::Range;
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use range::Range;
 use rustc_hash::FxHashMap;
 
 /// Runs the pass on `main`.

@@ -4,9 +4,9 @@
 //!
 //! Every kernel waits in its first instruction until the launches before it have completed and their stores are
 //! visible, so that order on a stream is as before. Only then it allows the next launch to begin, which happens when
-//! the last of its blocks has started. A grid of many blocks does not: their permissions would limit the rate at which
-//! blocks start, 0.8 a nanosecond on an H200 where 1.5 can start, and the next launch then begins when the last blocks
-//! end.
+//! the last of its blocks has started. A grid of many blocks does not: their permissions would limit the rate at
+//! which blocks start, 0.8 a nanosecond on an H200 where 1.5 can start, and the next launch then begins when the last
+//! blocks end.
 //!
 //! Devices have this from sm_90 on, and most modules are for sm_80 and all later devices. Their text has the
 //! instructions as comments; [`for_device`] makes the text that a later device gets.

@@ -309,10 +309,11 @@ fn emit(
         l.k.kernel.in_space.clear();
     } else {
         // rows that stay in registers leave none for bounds of other extents
-        let keeps_rows = matches!(group.choice, Choice::ResidentRows(_) | Choice::StagedRows(_));
-        let extents = match keeps_rows || matches!(group.choice, Choice::RowsAndColumns(_)) {
-            true => l.launch.extents_of_space(),
-            false => l.launch.extents_with_limit(),
+        let extents = match group.choice {
+            Choice::ResidentRows(_) | Choice::StagedRows(_) | Choice::RowsAndColumns(_) => {
+                l.launch.extents_of_space()
+            }
+            _ => l.launch.extents_with_limit(),
         };
         l.k.kernel.in_space.extend(l.launch.passed(&extents));
         l.k.kernel.last_indices = l.launch.last_indices(&extents);
@@ -343,7 +344,8 @@ fn scalars_only(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
     Ok(vec![Stmt::If(first, body, vec![])])
 }
 
-/// Whether elements divide indices or what is computed from them. What threads compute about their places has 32 bits.
+/// Whether elements divide indices or what is computed from them. What threads compute about their places has 32
+/// bits.
 fn divides(body: &[Stmt], k: &Kernel) -> bool {
     let is_long = |e: &Expr| match e {
         Expr::Reg(r) => k.regs[r.0 as usize].1 == Ty::I64,

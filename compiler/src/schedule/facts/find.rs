@@ -5,6 +5,7 @@ use super::bins::Bins;
 use super::put::Put;
 use super::radix::RadixStep;
 use super::scans::Scan;
+use super::segments::Found;
 use super::{segments, thread_rows, work};
 use crate::core::digits::DIGIT_TILE;
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
@@ -38,14 +39,14 @@ impl LaunchContext<'_, '_> {
         self.facts.may_record = fused.items.iter().any(|it| self.may_record_inside(it.node));
         if self.facts.nested && fused.items.iter().all(|it| is_store(&self.g, it)) {
             // an element is a loop
-            self.facts.segments = segments::of(self, fused).map(Rc::new);
-            self.facts.ragged = segments::find_ragged(self, fused).map(Rc::new);
-            if self.facts.segments.is_none() && self.facts.ragged.is_none() {
-                self.facts.long_loops = segments::of_any(self, fused).map(Rc::new);
+            match segments::of(self, fused) {
+                Some(Found::Segments(s)) => self.facts.segments = Some(Rc::new(s)),
+                Some(Found::Loops(s)) => self.facts.long_loops = Some(Rc::new(s)),
+                None => self.facts.ragged = segments::find_ragged(self, fused).map(Rc::new),
             }
-            let segments = self.facts.segments.clone().or(self.facts.long_loops.clone());
-            self.facts.in_bounds = segments.and_then(|s| s.in_bounds(self)).map(Rc::new);
             let segments = self.facts.segments.clone();
+            let reduced = segments.clone().or(self.facts.long_loops.clone());
+            self.facts.in_bounds = reduced.and_then(|s| s.in_bounds(self)).map(Rc::new);
             self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
             self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };
             self.facts.length_of_rows = thread_rows::length(self, fused);

@@ -48,7 +48,7 @@ pub struct Facts {
     pub nested: bool,
     /// If the group is a segmented reduction.
     pub segments: Option<Rc<Segments>>,
-    /// If each element is computed from reductions of one length whose reads follow no axis ([`segments::of_any`]).
+    /// If each element is computed from reductions of one length whose reads follow no axis ([`segments::Found`]).
     pub long_loops: Option<Rc<Segments>>,
     /// If the segments' elements leave records only where reads are out of bounds: the reductions with reads that are
     /// not tested, and the condition that all of them are in bounds.

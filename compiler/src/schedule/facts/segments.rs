@@ -65,44 +65,53 @@ impl Segments {
     }
 }
 
-/// Returns the fused group as a segmented reduction, or `None` if it is not one.
-pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
+/// A fused group each of whose elements is computed from reductions of one length.
+pub enum Found {
+    /// Segments whose elements follow an axis, or are parts of a vector.
+    Segments(Segments),
+    /// Loops whose reads follow no axis. Often all elements read the same ones, as the forces between all pairs of
+    /// bodies do, so these count as columns: neighbouring lanes reduce neighbouring segments.
+    Loops(Segments),
+}
+
+/// Returns what the fused group is, or `None` if it is neither.
+pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Found> {
     if fused.items.is_empty() || !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return None;
     }
     let (_, index) = l.g.fresh_var(Ty::I64);
     let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
-    of_bodies(l, index, bodies)
-}
-
-/// Returns the values `bodies` of the segment with the variable `index` as a segmented reduction, or `None` if they
-/// are not one.
-pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
-    let Op::Var(var, _) = *l.g.op(index) else { return None };
     let mut s = joint(l, index, bodies)?;
-    let by_axes = along(l, &s.nested, var);
-    s.are_parts = by_axes.is_none() && are_parts(l, &s.nested, var);
-    s.along = by_axes.or(s.are_parts.then_some(Along::Rows))?;
-    Some(s)
-}
-
-/// Returns the fused group as reductions of one length whatever they read, or `None` if it is not that. Their reads
-/// follow no axis, and often all elements read the same ones, as the forces between all pairs of bodies do. So such
-/// segments count as columns: neighbouring lanes reduce neighbouring segments.
-pub fn of_any(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
-    let (_, index) = l.g.fresh_var(Ty::I64);
-    let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
-    let s = joint(l, index, bodies)?;
+    if find_direction(l, &mut s) {
+        return Some(Found::Segments(s));
+    }
     let is_flat = s.nested.iter().all(|n| {
         let (_, k) = l.g.fresh_var(Ty::I64);
         let first = Reduction::nested(l, *n).first(l, k);
         !has_nested(l, &first)
     });
-    is_flat.then_some(s)
+    is_flat.then_some(Found::Loops(s))
 }
 
-/// Returns the values `bodies` of the segment with the variable `index` as segments whose direction is not known, if
-/// their reductions have one length.
+/// Returns the values `bodies` of the segment with the variable `index` as a segmented reduction, or `None` if they
+/// are not one.
+pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
+    let mut s = joint(l, index, bodies)?;
+    find_direction(l, &mut s).then_some(s)
+}
+
+/// Finds the direction of segments. Returns whether they have one.
+fn find_direction(l: &mut LaunchContext, s: &mut Segments) -> bool {
+    let Op::Var(var, _) = *l.g.op(s.index) else { return false };
+    let by_axes = along(l, &s.nested, var);
+    s.are_parts = by_axes.is_none() && are_parts(l, &s.nested, var);
+    let direction = by_axes.or(s.are_parts.then_some(Along::Rows));
+    s.along = direction.unwrap_or(s.along);
+    direction.is_some()
+}
+
+/// Returns the values `bodies` of the segment with the variable `index` as segments, of columns until their direction
+/// is found, if their reductions have one length.
 fn joint(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
     let of_bodies = nested(l, &bodies)?;

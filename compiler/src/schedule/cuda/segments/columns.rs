@@ -260,8 +260,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Folds the first `rows` elements of the tree column that begins at element `start`, whose divided number has the
-    /// parts `indices`: batches of `batch` first, then single elements.
+    /// Folds the first `rows` elements of the tree column that begins at element `start`, whose divided number has
+    /// the parts `indices`: batches of `batch` first, then single elements.
     fn some_rows(
         &self,
         l: &mut Lower,

@@ -183,7 +183,10 @@ pub fn variants_of_loops(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Varia
     };
     // a loop in each thread has fewer joins than the pairs of a short segment, and joins of tuples take long
     let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
-    let list = list.into_iter().filter(|(suffix, ..)| !is_of_tuple || *suffix != "_short");
+    let list = list.into_iter().filter(|(.., mapping)| match mapping {
+        SegmentMapping::NeighboursPerThread => !is_of_tuple,
+        _ => true,
+    });
     list.map(group).collect()
 }
 

@@ -13,9 +13,9 @@
 //! a group of v neighbours of a row: tile[j][i], tile[j + 1][i], ..  ->  y[i][j .. j + v], 16 bytes
 //! ```
 //!
-//! If the index of a row of `x` falls as j grows, its rows are loaded from the last to the first, so `tile` is the same.
-//! If the index in a row falls as i grows, a full tile has the row as it is in memory and is read from its end on,
-//! because chunks are not reversed; where elements are accessed one by one, neighbouring threads load downwards.
+//! If the index of a row of `x` falls as j grows, its rows are loaded from the last to the first, so `tile` is the
+//! same. If the index in a row falls as i grows, a full tile has the row as it is in memory and is read from its end
+//! on, because chunks are not reversed; where elements are accessed one by one, neighbouring threads load downwards.
 //!
 //! Blocks at the last rows and columns access elements one by one, through the same tile (`edge.rs`). So do all
 //! blocks of a second variant, which takes arrays of any alignment. If an extent is less than half a tile, the map

@@ -5,11 +5,14 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 /// The least and the greatest value that an integer may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Range {
+    /// The least value.
     pub least: i64,
+    /// The greatest value.
     pub most: i64,
 }
 
 impl Range {
+    /// Returns the range from the least to the greatest value.
     pub fn new(least: i64, most: i64) -> Range {
         Range { least, most }
     }
@@ -36,8 +39,30 @@ impl Range {
         if self.fits(ty) { self } else { Range::of(ty) }
     }
 
+    /// Returns the least range that has the values of both.
     pub fn union(self, other: Range) -> Range {
         Range::new(self.least.min(other.least), self.most.max(other.most))
+    }
+
+    /// Returns the values that are in both ranges.
+    pub fn intersection(self, other: Range) -> Range {
+        Range::new(self.least.max(other.least), self.most.min(other.most))
+    }
+
+    /// Returns whether a comparison holds for all values, or for none of them.
+    pub fn compare(self, op: BinaryOp, other: Range) -> Option<bool> {
+        let is_less = |a: Range, b: Range| match () {
+            _ if a.most < b.least => Some(true),
+            _ if a.least >= b.most => Some(false),
+            _ => None,
+        };
+        match op {
+            BinaryOp::Lt => is_less(self, other),
+            BinaryOp::Gt => is_less(other, self),
+            BinaryOp::Ge => is_less(self, other).map(|holds| !holds),
+            BinaryOp::Le => is_less(other, self).map(|holds| !holds),
+            _ => None,
+        }
     }
 
     /// Returns the range of an operation on values of these ranges, before it wraps. `None` if
