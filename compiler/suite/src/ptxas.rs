@@ -199,8 +199,8 @@ fn allowed(name: &str) -> u32 {
         n if n.contains("distances_0_any_wide") => 256,
         // quotients of integers that leave records, in short rows
         n if n.contains("div_sum_row_0_short") => 96,
-        // any strides and 64-bit indices, which few calls need
-        n if n.contains("_any_wide") => 128,
+        // 64-bit indices, which few calls need, with any strides or a warp an element
+        n if n.contains("_any_wide") || n.contains("_wide_warp") => 128,
         // elements at the edges of a chain of stencils, computed from the image alone
         n if n.contains("bordered_0_chain") => 448,
         // known spills, not mended yet: rows that stay in registers while one of their passes may leave

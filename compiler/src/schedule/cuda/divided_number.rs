@@ -97,12 +97,6 @@ impl DividedNumber {
                 values.push(Expr::int(0));
                 continue;
             }
-            if let (Expr::Lit(a), Expr::Lit(b)) = (&rest, n) {
-                let (a, b) = (a.as_i64(), b.as_i64());
-                values.push(Expr::int(a % b));
-                rest = Expr::int(a / b);
-                continue;
-            }
             let quotient = Expr::binary(BinaryOp::Div, rest.clone(), n.clone());
             let quotient = bind(l, "quotient", quotient, out);
             self.note(l, std::slice::from_ref(&quotient));
@@ -153,7 +147,8 @@ impl DividedNumber {
     }
 }
 
-/// Elements that are a constant distance apart. If their number is not divided, none of these functions does anything.
+/// Elements that are a constant distance apart. If their number is not divided, none of these functions does
+/// anything.
 pub struct Walk<'a> {
     steps: Option<Steps<'a>>,
 }
