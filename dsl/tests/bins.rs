@@ -210,3 +210,25 @@ fn sums_of_rows_go_to_destinations() {
         assert!(strategies.iter().any(|s| s.contains("Rows")), "{strategies:?}");
     }
 }
+
+/// The elements of a matrix by their numbers: rows may have gaps between them.
+#[test]
+fn bins_of_matrices_with_gaps() {
+    let flat = |m: MExp<u8>| {
+        let c = m.cols();
+        generate(m.rows() * c, |t| m.at(t / c, t % c).cast::<i64>())
+    };
+    let counted = lower(["m"], "r", |m: MExp<u8>| flat(m).histogram(256));
+    let least = lower(["m", "x"], "r", |m: MExp<u8>, x: VExp<i32>| {
+        x.scatter_reduce(256, flat(m), 9, |a, b| a.min(b))
+    });
+    let stored = lower(["m", "x"], "r", |m: MExp<u8>, x: VExp<i32>| x.scatter_unique(256, flat(m), 0));
+    let bytes: Vec<u8> = (0..91u32).map(|i| (i * 37 % 256) as u8).collect();
+    let m = Value::Array(vec![7, 13], bytes.iter().map(|b| b.lit()).collect());
+    let x = vector(&(0..91i32).collect::<Vec<_>>());
+    let mut counts = vec![0i64; 256];
+    bytes.iter().for_each(|b| counts[usize::from(*b)] += 1);
+    assert_eq!(everywhere(&counted, std::slice::from_ref(&m)), [vector(&counts)]);
+    everywhere(&least, &[m.clone(), x.clone()]);
+    everywhere(&stored, &[m, x]);
+}

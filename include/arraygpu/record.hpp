@@ -45,7 +45,13 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
 /// Describes a struct by its fields, all of them, in their order: `AGPU_RECORD(sky::body, x, y, mass)`, outside of namespaces and behind the struct. It is then
 /// an element of gpu_vector, gpu_matrix and gpu_tensor3, and arraygpu::expr<sky::body> has members x, y and mass. Fields are numbers, truth values, complex
 /// numbers, described structs, and arrays of these; there are up to 16, of any names but value_type.
-#define AGPU_RECORD(S, ...)                                                                                                      \
+#define AGPU_RECORD(S, ...) AGPU_RECORD_NAMED(AGPU_RECORD_JOINED(agpu_described_, __COUNTER__), S, __VA_ARGS__)
+
+/// The description under a name of its own: that of the struct may be one of arraygpu's, too, such as `event` or `shape`.
+#define AGPU_RECORD_NAMED(name, S, ...) \
+    using name = S;                     \
+    AGPU_RECORD_DESCRIBED(name, __VA_ARGS__)
+#define AGPU_RECORD_DESCRIBED(S, ...)                                                                                            \
     template <> struct arraygpu::detail::type_of<S> : arraygpu::detail::record_type<S> {};                                       \
     AGPU_RECORD_FIELDS(S, (AGPU_RECORD_EACH(AGPU_RECORD_FIELD, S, __VA_ARGS__)), (AGPU_RECORD_EACH(AGPU_RECORD_PLACE, S, __VA_ARGS__)),                 \
                        AGPU_RECORD_EACH(AGPU_RECORD_NAME, S, __VA_ARGS__))
@@ -78,6 +84,7 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
 #define AGPU_RECORD_WITHOUT_FIRST(first, ...) __VA_ARGS__
 #define AGPU_RECORD_COUNT(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, n, ...) n
 #define AGPU_RECORD_JOIN(a, b) a##b
+#define AGPU_RECORD_JOINED(a, b) AGPU_RECORD_JOIN(a, b)
 #define AGPU_RECORD_FOR(n) AGPU_RECORD_JOIN(AGPU_RECORD_EACH_, n)
 #define AGPU_RECORD_EACH(m, S, ...) AGPU_RECORD_FOR(AGPU_RECORD_COUNT(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, ))(m, S, __VA_ARGS__)
 #define AGPU_RECORD_EACH_1(m, S, f) m(S, f)

@@ -12,6 +12,7 @@ static_assert(std::is_same_v<decltype(stage(2.0f) + stage(1)), staged<float>>);
 static_assert(std::is_same_v<decltype(stage(2) < 3), staged<bool>>);
 static_assert(std::is_same_v<decltype(stage(2) * std::declval<expr<float, 1>>()), expr<float, 1>>);
 static_assert(stage(7) / 2 == 3 && int(-stage(7)) == -7);
+static_assert(std::is_same_v<decltype(cast<float>(stage(7))), staged<float>> && cast<int>(stage(2.5)) == 2);
 
 // staged and plain numbers stand where numbers may
 static void numbers() {

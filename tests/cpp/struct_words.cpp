@@ -26,6 +26,16 @@ struct names {
     float R, Rank, fields, S, all, limit;
 };
 AGPU_RECORD(names, R, Rank, fields, S, all, limit)
+// names of arraygpu's own
+struct edge {
+    int from, to;
+};
+struct event {
+    edge where;
+    float time;
+};
+AGPU_RECORD(edge, from, to)
+AGPU_RECORD(event, where, time)
 
 static const std::vector<body> some_bodies = [] {
     std::vector<body> all;
@@ -266,6 +276,9 @@ static void any_names() {
         return o;
     }, v);
     CHECK(changed.to_host()[2].fields == 13 && changed.to_host()[2].all == 5 && changed.to_host()[2].limit > fields);
+    const gpu::gpu_vector<event> events(std::vector<event>{{{1, 2}, 0.5f}, {{3, 5}, 1.5f}});
+    const gpu::gpu_vector<float> lengths = gpu::map([](auto e) { return gpu::cast<float>(e.where.to - e.where.from) * e.time; }, events);
+    CHECK(lengths.to_host() == std::vector<float>{0.5f, 3});
 }
 
 int main() {

@@ -150,7 +150,27 @@ static void algorithms() {
         get<0>(p) = get<1>(p);
         get<1>(p) = old;
     });
-    CHECK(same(c.to_host(), hy) && same(b.to_host(), loop_of(3000, [&](std::size_t i) { return ha[i] * hb[i] + 1; })));
+    const floats product = loop_of(3000, [&](std::size_t i) { return ha[i] * hb[i] + 1; });
+    CHECK(same(c.to_host(), hy) && same(b.to_host(), product));
+    const auto exchange = [](auto &x, auto &y) { // as of floats: a copy of an element is a value
+        auto old = x;
+        x = y;
+        y = old;
+        old = 0;
+    };
+    gpu::for_each(view::zip(b, c), exchange);
+    CHECK(same(b.to_host(), hy) && same(c.to_host(), product));
+    gpu::for_each(view::zip(b, c), [](auto &x, auto &y) {
+        using std::swap;
+        swap(x, y);
+    });
+    CHECK(same(c.to_host(), hy) && same(b.to_host(), product));
+    gpu::for_each(view::zip(b, view::zip(c, a)), [&](auto p) { // a copy of a tuple has the same elements
+        auto [x, rest] = p;
+        exchange(x, get<0>(rest));
+    });
+    CHECK(same(b.to_host(), hy) && same(c.to_host(), product));
+    gpu::for_each(view::zip(b, c), exchange);
     gpu::gpu_vector<float> same_number, other_number(8);
     gpu::transform(view::repeat(2.0f, 8), same_number, [](auto x) { return x * 3; });
     CHECK(same_number.to_host() == floats(8, 6));

@@ -64,6 +64,12 @@ pub fn rewrite_parts(f: &Function, of_rules: &mut Step, of_results: &mut Step) -
     rebuild(f, Some(of_rules), true, &Given::default(), &mut |g, op, n, _| of_results(g, op, n))
 }
 
+/// Rebuilds a closed lambda of another graph in `new`. Its parameters stand for no values that leave error records.
+pub fn lambda_of(old: &Graph, l: &Lambda, new: &mut Graph, rule: &mut StepGiven) -> Lambda {
+    let given = Given::default();
+    Rebuild::new(old, new, rule, false, &given).lambda(l, l.params.len())
+}
+
 fn copy(g: &mut Graph, op: Op, _: NodeId, _: &[NodeId]) -> NodeId {
     g.add(op)
 }

@@ -9,6 +9,7 @@ mod kernel;
 mod launched;
 pub mod model;
 mod names;
+mod place;
 mod reason;
 mod records;
 mod regions;
@@ -23,7 +24,7 @@ pub use records::Record;
 pub use sizes::Extent;
 pub use time::LAUNCH_US;
 
-use crate::core::{NodeId, Require, Rule};
+use crate::core::{Form, Function, NodeId, Op, Require, Rule};
 use crate::driver::{Compiled, CompiledFunction, on_big_stack};
 use crate::error::{Error, Result};
 use crate::plan::{Place, Plan, Slot, Step};
@@ -182,6 +183,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         share_of_copy,
         operations,
         hints,
+        element_iterations: element_iterations(source, f),
         records: records::layouts(f, plan, &options.records),
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
@@ -190,6 +192,21 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         warnings,
         names: units.scopes[0].formulas.parts.list(),
     })
+}
+
+/// Returns the places of the iterations that are loops of elements after the passes (`passes/pointwise.rs`), which are
+/// those whose step is left out.
+fn element_iterations(source: &Function, fused: &Function) -> Vec<model::Place> {
+    let mut places: Vec<model::Place> = Vec::new();
+    for n in source.graph.reachable(source.results.iter().map(|r| r.value)) {
+        let Op::Iterate { step, form: Form::Last, .. } = source.graph.op(n) else { continue };
+        let is_left = fused.steps.iter().any(|s| s.name == source.steps[*step as usize].name);
+        if let Some(loc) = source.graph.node(n).loc.first().filter(|_| !is_left) {
+            places.push(loc.into());
+        }
+    }
+    places.dedup_by(|a, b| (&a.file, a.line, a.column) == (&b.file, b.line, b.column));
+    places
 }
 
 /// Returns the bytes and the number of the launches that a call runs, and by how many microseconds their operations

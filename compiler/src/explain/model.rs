@@ -2,7 +2,7 @@
 //! text (`text.rs`) or JSON. `docs/explain.md` describes every field.
 
 use super::names::Named;
-use crate::loc::Loc;
+pub use super::place::Place;
 use crate::schedule::facts::stencil::Kept;
 use crate::schedule::facts::transposed::TiledArray;
 use serde::Serialize;
@@ -48,6 +48,9 @@ pub struct Function {
     pub operations: Option<Operations>,
     /// What storing an array would save.
     pub hints: Vec<Hint>,
+    /// The iterations whose steps a launch makes for each element by itself, because no element needs another one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub element_iterations: Vec<Place>,
     pub temporaries: Vec<Temporary>,
     /// The kernels, in the order of their launches.
     pub kernels: Vec<Kernel>,
@@ -118,21 +121,6 @@ pub struct Predicted {
     pub formula: String,
     /// The time in microseconds, if the given extents determine it.
     pub us: Option<f64>,
-}
-
-/// A place in the author's program.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct Place {
-    pub file: String,
-    pub line: u32,
-    pub column: u32,
-}
-
-impl From<&Loc> for Place {
-    fn from(l: &Loc) -> Place {
-        Place { file: l.file.to_string(), line: l.line, column: l.column }
-    }
 }
 
 /// An array or a scalar that lives on the device between launches.

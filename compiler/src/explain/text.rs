@@ -63,6 +63,13 @@ fn function(f: &Function) -> String {
             100.0 * h.saves
         );
     }
+    for place in &f.element_iterations {
+        let _ = writeln!(
+            out,
+            "  iteration of {}: no element needs another one, so a launch makes all steps of each",
+            short(place)
+        );
+    }
     for t in &f.temporaries {
         let extents: Vec<String> = t.extents.iter().map(|e| e.formula.clone()).collect();
         let of = if extents.is_empty() { "one".into() } else { extents.join(" by ") };

@@ -28,6 +28,7 @@ pub mod parse;
 pub mod parts;
 pub mod pipeline;
 pub mod print;
+pub mod quotients;
 pub mod range;
 pub mod records_apart;
 pub mod remainders;

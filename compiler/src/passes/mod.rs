@@ -20,6 +20,7 @@ pub mod moved;
 pub mod ordered;
 mod panels;
 pub mod pipeline;
+pub mod pointwise;
 pub mod prove;
 pub mod scans;
 pub mod shapes;

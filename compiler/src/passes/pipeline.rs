@@ -3,8 +3,8 @@
 
 use super::{
     arms, behind, bounds, chains, closed_loops, dce, elementary, fast, flatten, fuse, guard, half, hoist,
-    lengths, loops, moved, ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps,
-    totals, tuples, unroll,
+    lengths, loops, moved, ordered, panels, pointwise, prove, scans, shapes, simplify, sorts, split, stages,
+    steps, totals, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -90,6 +90,8 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
 
 fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
+    // comes first, because steps that it leaves out need not be compiled, and because those of sorts are not pointwise
+    let f = &pointwise::run(f.clone())?;
     // makes steps of iterations, so it comes before these are compiled
     let mut f = sorts::run(f).unwrap_or_else(|| f.clone());
     // the steps of iterations are compiled as separate functions
@@ -117,6 +119,16 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     }
     if !verify::is_fused(&f) {
         return Err(Error::bug("E0304", format!("@{} is not in fused form after the passes", f.name)));
+    }
+    Ok(f)
+}
+
+/// Returns the step of an iteration, in which arrays are functions of indices, and reads are proven where they can be.
+/// Runs the passes up to `prove`.
+pub(super) fn with_proven_reads(step: &Function) -> Result<Function> {
+    let mut f = Function { is_step: true, ..step.clone() };
+    for pass in PASSES.iter().take_while(|pass| pass.name != "behind") {
+        f = (pass.run)(f)?;
     }
     Ok(f)
 }

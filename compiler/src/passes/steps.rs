@@ -10,10 +10,10 @@
 //! with their rules. The step's own passes ran before, so the rules of iterations inside it are
 //! already among its rules.
 
-use crate::core::simplify::{extent, simplify};
-use crate::core::{Form, Function, Graph, NodeId, Op, Require};
+use crate::core::calls::rules_of_call;
+use crate::core::{Form, Function, Op};
 use crate::error::Result;
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::FxHashSet as HashSet;
 
 /// Runs the pass.
 pub fn run(mut f: Function) -> Result<Function> {
@@ -27,10 +27,7 @@ pub fn run(mut f: Function) -> Result<Function> {
                 continue;
             }
             let step = f.steps[step as usize].clone();
-            let mut memo = HashMap::default();
-            for r in &step.requires {
-                let [a, b] = [r.a, r.b].map(|n| called(&step, n, &args, &mut f.graph, &mut memo));
-                let rule = Require { a, b, ..r.clone() };
+            for rule in rules_of_call(&step, &args, &mut f.graph) {
                 if rules.insert((rule.rule, rule.a, rule.b)) {
                     f.requires.push(rule);
                 }
@@ -38,35 +35,4 @@ pub fn run(mut f: Function) -> Result<Function> {
         }
     }
     Ok(f)
-}
-
-/// Returns the host scalar of a step, expressed by the arguments of a call of the step.
-fn called(
-    step: &Function,
-    n: NodeId,
-    args: &[NodeId],
-    g: &mut Graph,
-    memo: &mut HashMap<NodeId, NodeId>,
-) -> NodeId {
-    if let Some(known) = memo.get(&n) {
-        return *known;
-    }
-    let made = match step.graph.op(n) {
-        Op::Param(p) => args[*p as usize],
-        Op::Len(x, axis) => match step.graph.op(*x) {
-            Op::Param(p) => extent(g, args[*p as usize], *axis),
-            _ => {
-                let mut own = step.graph.clone();
-                let length = extent(&mut own, *x, *axis);
-                let own = Function { graph: own, ..step.clone_head() };
-                called(&own, length, args, g, &mut HashMap::default())
-            }
-        },
-        op => {
-            let operands: Vec<NodeId> = op.operands().map(|o| called(step, o, args, g, memo)).collect();
-            simplify(g, op.with(&operands, None))
-        }
-    };
-    memo.insert(n, made);
-    made
 }

@@ -23,6 +23,9 @@ private:
     T value_;
 };
 
+/// Converts a staged number to another type; the result is staged, too.
+template <class U, class T> constexpr staged<U> cast(const staged<T> &x) noexcept { return staged<U>(static_cast<U>(x.value())); }
+
 namespace detail {
 
 template <class X> constexpr const X &unstaged(const X &x) { return x; }

@@ -35,24 +35,39 @@ private:
 
 } // namespace detail
 
+namespace detail {
+
+/// Where the value of an element is stored: in a slot, or by itself.
+template <class T> struct element_place {
+    writes *to;
+    std::size_t slot;
+    node_ptr own;
+};
+
+} // namespace detail
+
 /// An element that can be written: what for_each gives for the elements of a vector that is not const. It reads as expr<T>; the value
-/// that is assigned to it is stored in the vector.
+/// that is assigned to it is stored in the vector. A copy is a variable of its own, with the value that the element has then.
 template <class T> class element_ref {
 public:
     using value_type = T;
 
-    element_ref(detail::writes &to, std::size_t slot) noexcept : to_(&to), slot_(slot) {}
-    element_ref(const element_ref &) = default;
+    element_ref(detail::element_place<T> at) noexcept : at_(std::move(at)) {}
+    element_ref(const element_ref &other) : at_{nullptr, 0, other.node()} {}
     element_ref &operator=(const element_ref &other) { return *this = other.get(); }
     template <class X> element_ref &operator=(const X &x) {
-        to_->set(slot_, detail::node_of<T>(x));
+        detail::node_ptr value = detail::node_of<T>(x);
+        if (at_.to) at_.to->set(at_.slot, std::move(value));
+        else at_.own = std::move(value);
         return *this;
     }
-    expr<T, 0> get() const { return expr<T, 0>(to_->value(slot_)); }
+    expr<T, 0> get() const { return expr<T, 0>(node()); }
+    const detail::element_place<T> &place() const { return at_; }
 
 private:
-    detail::writes *to_;
-    std::size_t slot_;
+    const detail::node_ptr &node() const { return at_.to ? at_.to->value(at_.slot) : at_.own; }
+
+    detail::element_place<T> at_;
 };
 
 namespace detail {
@@ -62,14 +77,43 @@ template <class T> struct operand<element_ref<T>> : operand_of<T, 0> {
 };
 template <class T> struct writable<element_ref<T>> : writable<gpu_vector<T>> {};
 
-/// Elements as for_each gives them: references to what can be written.
+/// A tuple of elements. A copy has the same elements, as that of a tuple of references has.
+template <class... X> class element_tuple : public std::tuple<X...> {
+public:
+    template <class... P> explicit element_tuple(std::tuple<P...> places) : std::tuple<X...>(std::move(places)) {}
+    element_tuple(const element_tuple &other) : std::tuple<X...>(other.places()) {}
+    element_tuple &operator=(const element_tuple &) = default;
+    auto places() const {
+        return std::apply([](const X &...x) { return std::tuple<decltype(places_of(x))...>(places_of(x)...); }, *this);
+    }
+
+private:
+    template <class T> static element_place<T> places_of(const element_ref<T> &x) { return x.place(); }
+    template <class... T> static auto places_of(const element_tuple<T...> &x) { return x.places(); }
+    template <class T> static T places_of(const T &x) { return x; }
+};
+
+/// The elements that for_each gives, made of what refer() returns. They are made in place, because a copy is no reference.
+template <class X> struct element_of {
+    using type = X;
+};
+template <class T> struct element_of<element_place<T>> {
+    using type = element_ref<T>;
+};
+template <class... X> struct element_of<std::tuple<X...>> {
+    using type = element_tuple<typename element_of<X>::type...>;
+};
+template <class... X> struct is_tuple<element_tuple<X...>> : std::true_type {};
+template <class F, class... X> struct takes_parts<F, element_tuple<X...>> : takes_parts<F, std::tuple<X...>> {};
+
+/// What for_each gives for the elements of a part: places for those that can be written.
 template <class P> auto refer(const P &part, traversal &over, writes &) { return part.read(over); }
 template <class T> auto refer(const array_part<T, true> &part, traversal &over, writes &to) {
-    return element_ref<T>(to, to.add(part.read(over).c_node(), part.target, type_of<T>::value));
+    return element_place<T>{&to, to.add(part.read(over).c_node(), part.target, type_of<T>::value), {}};
 }
 /// Of several values the expression, whose values are compared with these slots afterwards.
 template <class E, class... T> expr<E, 0> refer(const compound_part<E, array_part<T, true>...> &part, traversal &over, writes &to) {
-    return part.template joined<0>([&](const auto &p) { return refer(p, over, to).get(); });
+    return part.template joined<0>([&](const auto &p) { return element_ref(refer(p, over, to)).get(); });
 }
 template <class... P> auto refer(const group_part<P...> &group, traversal &over, writes &to) {
     return std::apply([&](const P &...p) { return std::tuple<decltype(refer(p, over, to))...>{refer(p, over, to)...}; }, group.parts);
@@ -83,7 +127,7 @@ template <class E, class... T> void collect(const compound_part<E, array_part<T,
         ++slot;
     });
 }
-template <class... P, class... X> void collect(const group_part<P...> &group, const std::tuple<X...> &elements, std::size_t &slot, writes &to) {
+template <class... P, class... X> void collect(const group_part<P...> &group, const element_tuple<X...> &elements, std::size_t &slot, writes &to) {
     std::apply([&](const X &...x) { std::apply([&](const P &...p) { (collect(p, x, slot, to), ...); }, group.parts); }, elements);
 }
 template <class P> struct can_write : std::false_type {};
@@ -178,7 +222,8 @@ template <class X, class F> void for_each(X &&x, F &&f, const char *file = __bui
     const detail::trace inside;
     detail::traversal over(r.length());
     detail::writes to;
-    auto element = detail::refer(r.part(), over, to);
+    auto places = detail::refer(r.part(), over, to);
+    typename detail::element_of<decltype(places)>::type element(std::move(places));
     static_cast<void>(detail::call(f, element));
     std::size_t first = 0;
     detail::collect(r.part(), element, first, to);
@@ -244,5 +289,8 @@ auto fold(const I &init, F f, const char *file = __builtin_FILE(), int line = __
 
 } // namespace AGPU_HEADERS
 } // namespace arraygpu
+
+template <class... X> struct std::tuple_size<arraygpu::detail::element_tuple<X...>> : std::tuple_size<std::tuple<X...>> {};
+template <std::size_t I, class... X> struct std::tuple_element<I, arraygpu::detail::element_tuple<X...>> : std::tuple_element<I, std::tuple<X...>> {};
 
 #endif // ARRAYGPU_VIEWS_ALGORITHMS_HPP

@@ -31,8 +31,10 @@ use super::clone_body::Renaming;
 use super::parts::{find_variables, operations};
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use emit::{LANES, Strip};
+use emit::Strip;
 use parts::Parts;
+
+pub use emit::LANES;
 
 /// The maximum number of operations of a body. The pass writes a body twice, so longer ones stay as they are.
 const LONGEST: usize = 16384;

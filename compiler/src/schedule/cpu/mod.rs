@@ -54,7 +54,9 @@ use super::groups::{FusedGroup, is_store};
 use super::kernels::{CpuVariant, CpuVariants};
 use super::strategy::Strategy;
 use crate::error::Result;
-use crate::kernel::{Stmt, dce, idle_divisions, lockstep, ordered_bits, records_apart, split_rows, verify};
+use crate::kernel::{
+    Stmt, dce, idle_divisions, lockstep, ordered_bits, quotients, records_apart, split_rows, verify,
+};
 use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
 use select::Choice;
@@ -103,6 +105,7 @@ pub fn kernels(
         if !strided {
             split_rows::run(&mut kernel);
             records_apart::run(&mut kernel);
+            quotients::run(&mut kernel);
             lockstep::run(&mut kernel);
             ordered_bits::run(&mut kernel);
             idle_divisions::run(&mut kernel);

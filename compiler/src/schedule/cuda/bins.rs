@@ -15,7 +15,6 @@ use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64, warp_number};
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
-use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::plan::gpu::{Grid, Profit};
@@ -175,14 +174,6 @@ impl Code<'_> {
     /// Fills the bins of the result with the operator's identity.
     fn filled(&self, l: &mut Lower, fused: &FusedGroup) -> Vec<Stmt> {
         let mut out = Vec::new();
-        // the launch policy takes from this kernel the alignment that the second one needs
-        if self.layout.v > 1 {
-            let arrays: Vec<NodeId> = l.launch.facts.accesses.pointwise().copied().collect();
-            arrays.into_iter().for_each(|x| {
-                let mem = l.launch.input(x);
-                l.k.vector(mem);
-            });
-        }
         let extents = [domain(&l.launch.g, fused.items[0].node)[0], self.bins.count];
         let all = l.launch.count().times(self.count.clone());
         let all = bind(l, "all", all, &mut out);

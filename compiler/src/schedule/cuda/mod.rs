@@ -149,6 +149,14 @@ pub fn kernels(
         return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit, shared });
     }
     c.code_size().variants += added;
+    // the launch policy looks at the first kernel of a pair only, which so has the conditions of the second one
+    for at in 1..written.len() {
+        let [first, second] = &mut written[at - 1..=at] else { continue };
+        if first.grid.leaves_parts() {
+            first.k.dense.extend(&second.k.dense);
+            first.k.vectors.extend(&second.k.vectors);
+        }
+    }
     // the signature is complete now, so the kernels can be finished
     for mut w in written {
         stencils.append(&mut w.group.stencils);

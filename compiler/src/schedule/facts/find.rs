@@ -9,8 +9,10 @@ use super::segments::Found;
 use super::{segments, thread_rows, work};
 use crate::core::digits::DIGIT_TILE;
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
+use crate::kernel::lockstep::LANES;
 use crate::schedule::cpu::{segmented_columns, unrolled_rows};
 use crate::schedule::element::lower::LaunchContext;
+use crate::schedule::groups::items::has_reductions;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 use std::rc::Rc;
 
@@ -48,7 +50,11 @@ impl LaunchContext<'_, '_> {
             let reduced = segments.clone().or(self.facts.long_loops.clone());
             self.facts.in_bounds = reduced.and_then(|s| s.in_bounds(self)).map(Rc::new);
             self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
-            self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };
+            self.facts.grain = match &self.facts.strips {
+                Some(_) => segmented_columns::STRIP,
+                None if fused.items.iter().any(|it| has_reductions(&self.g, it)) => 1,
+                None => LANES as u32,
+            };
             self.facts.length_of_rows = thread_rows::length(self, fused);
         } else if let Some(length) = unrolled_rows::length(self, fused) {
             self.facts.grain = unrolled_rows::grain(length);

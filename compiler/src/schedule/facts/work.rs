@@ -4,11 +4,11 @@
 //! Each node that depends on the element counts once, however many of the element's values use it.
 //! A node that does not depend on the element is computed before the loop and is not counted;
 //! neither is a node that only the slow path needs. The length of a nested sequence is not known
-//! here, so [`GUESSED_LENGTH`] is taken for it. The estimate decides into how many parts a launch
+//! here, so [`GUESSED_LENGTH`] is taken for it, as for the steps of a loop unless they are a constant. The estimate decides into how many parts a launch
 //! is split for threads, and how many elements a GPU thread takes at once.
 
-use crate::core::deviations;
 use crate::core::{Graph, NodeId, Op, Var, tuples};
+use crate::core::{deviations, element_loops};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::element::approximate;
@@ -110,7 +110,7 @@ pub(in crate::schedule) fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Va
             let (own, nodes): (Vec<Var>, Vec<NodeId>) = vars.into_iter().unzip();
             let body = g.open(step, &nodes);
             let (of_step, outside) = of_roots(g, vec![body], &own);
-            sum = sum.saturating_add(of_step.saturating_mul(GUESSED_LENGTH));
+            sum = sum.saturating_add(of_step.saturating_mul(steps(g, &op)));
             stack.extend(outside.into_iter().chain(op.operands()));
         } else if op.is_reduction() {
             let (of_row, outside) = of_nested(g, n, &op);
@@ -122,6 +122,17 @@ pub(in crate::schedule) fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Va
         }
     }
     (sum, before)
+}
+
+/// Returns the number of steps of an element's loop, a guess unless its number of steps alone ends it and is a constant.
+fn steps(g: &Graph, op: &Op) -> u32 {
+    let Op::Loop { step, count, .. } = op else { return 1 };
+    let most = g.as_lit(*count).map(|n| n.as_i64().clamp(0, u32::MAX.into()) as u32);
+    match most {
+        Some(most) if element_loops::is_counted(g, step) => most,
+        Some(most) => most.min(GUESSED_LENGTH),
+        None => GUESSED_LENGTH,
+    }
 }
 
 /// Returns the number of operations of one step of a nested reduction, and the nodes that it needs

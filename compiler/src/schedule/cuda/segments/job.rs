@@ -28,6 +28,8 @@ pub struct Job<'a> {
     pub(super) reductions: Vec<Reduction>,
     /// The vector width of loads.
     pub(super) v: i64,
+    /// The number of operations of an element's code.
+    pub(super) operations: usize,
     /// The elements that the launch stores besides the reductions' results, if it does.
     pub(super) stored: Option<Rc<StoredColumns>>,
     /// The elements in index order, if tiles are reduced in that order.
@@ -100,6 +102,17 @@ pub fn load(
     Ok(())
 }
 
+/// The number of operations from which an element is long. Its code is written for one row of a tile at a time.
+pub const LONG_ELEMENT: usize = 64;
+
+/// Returns the number of operations of an element's code, those of slow paths included.
+pub fn operations(l: &mut LaunchContext, reductions: &[Reduction]) -> usize {
+    let (_, k) = l.g.fresh_var(Ty::I64);
+    let roots = elements(l, reductions, k);
+    let g = &l.g;
+    g.reachable_until(roots, |n| g.is_closed(n)).len()
+}
+
 /// Returns the vector width of a thread's loads and stores: neighbouring elements of rows, or neighbouring columns.
 pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction]) -> i64 {
     let (_, k) = l.g.fresh_var(Ty::I64);
@@ -113,7 +126,9 @@ pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction
         Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
         _ => false,
     });
-    let v = widest.filter(|_| !has_total_reads).map_or(1, |size| (16 / size as i64).min(4));
+    // the last neighbours of a long row have code of their own
+    let is_long = s.along == Along::Rows && operations(l, reductions) >= LONG_ELEMENT;
+    let v = widest.filter(|_| !has_total_reads && !is_long).map_or(1, |size| (16 / size as i64).min(4));
     // if segments are columns, a thread keeps all accumulators of each neighbour in registers
     let is_halved = s.along == Along::Columns && reductions.iter().any(Reduction::is_counted);
     if is_halved { (v / 2).max(1) } else { v }
@@ -213,12 +228,25 @@ impl<'a> Job<'a> {
         };
         let items = fused.items.iter().collect();
         let divides = divides(l.launch, &reductions);
+        let operations = operations(l.launch, &reductions);
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let (roots, count) = (elements(l.launch, &reductions, k), l.launch.count_node());
         let of_element = DividedNumber::find(l, &roots, k, s.length);
         let of_segment = DividedNumber::find(l, &roots, s.index, count);
         let in_bounds = None;
-        Job { s, items, reductions, v, stored, in_order, divides, of_element, of_segment, in_bounds }
+        Job {
+            s,
+            items,
+            reductions,
+            v,
+            operations,
+            stored,
+            in_order,
+            divides,
+            of_element,
+            of_segment,
+            in_bounds,
+        }
     }
 
     /// Writes code of elements, and returns values of these types that it computes. If some reads are tested, there

@@ -17,7 +17,7 @@ mod code;
 mod ended;
 mod staged;
 
-use super::job::Job;
+use super::job::{Job, operations};
 use super::lanes::{lane, pairs};
 use super::rows::{THREADS, WARPS};
 use super::warp::{COLUMNS_PER_LANE, Tile};
@@ -76,12 +76,14 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
     l.k.kernel.threads = THREADS;
     let reductions = Reduction::all_nested(l.launch, &s.nested);
     let items = fused.items.iter().collect();
+    let operations = operations(l.launch, &reductions);
     // segments may begin at any address, so there are no vector accesses, and neighbouring lanes have neighbours
     let job = Job {
         s: &s,
         items,
         reductions,
         v: 1,
+        operations,
         stored: None,
         in_order: None,
         divides: false,

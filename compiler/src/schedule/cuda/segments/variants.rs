@@ -2,7 +2,7 @@
 //! index widths. The launch policy takes the first variant whose guards and profit hold.
 
 use super::columns::MAX_SEGMENT_LENGTH;
-use super::job::{SegmentMapping, vector_width};
+use super::job::{LONG_ELEMENT, SegmentMapping, operations, vector_width};
 use super::warp::COLUMNS_PER_LANE;
 use crate::core::{NodeId, TILE};
 use crate::kernel::WARP;
@@ -77,6 +77,18 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
         ("_any_warp", up_to(2048, Guards::strided().narrow()), warp(32, 1)),
         ("_any", Guards::strided().narrow(), SegmentMapping::SegmentTiles),
         ("_any_wide", Guards::strided(), SegmentMapping::SegmentTiles),
+    ]
+}
+
+/// Does what [`list`] does, for rows whose elements have long code. The time is that of operations, so loads that are
+/// not coalesced cost little where a thread takes a row of any strides.
+fn list_of_long_elements() -> Vec<(&'static str, Guards, SegmentMapping)> {
+    let guards = Guards::contiguous().narrow();
+    let warp = SegmentMapping::Warp { lanes: WARP, columns: COLUMNS_PER_LANE, segments: 1 };
+    vec![
+        ("_warp", Guards { longest: Some(2048), ..guards }, warp),
+        ("", guards, SegmentMapping::SegmentTiles),
+        ("_any_wide", Guards::strided(), SegmentMapping::OnePerThread),
     ]
 }
 
@@ -212,9 +224,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let inner = Rc::new(Interior::whole(fused));
     // whether there are strips with one column for each thread, too: launches that also store elements lack them
     let has_narrow_strips = l.facts.stored_columns.is_none() && vector_width(l, &s, &reductions) > 1;
+    let is_long = operations(l, &reductions) >= LONG_ELEMENT;
     let all = match l.facts.stored_columns {
         Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
         None if s.are_parts => list_of_parts(),
+        None if along == Along::Rows && is_long => list_of_long_elements(),
         None => list(along),
     };
     // if segments are short, most tree columns of a strip have no elements

@@ -7,7 +7,7 @@ mod groups;
 mod lane;
 
 use super::in_order::OrderedTile;
-use super::job::Job;
+use super::job::{Job, LONG_ELEMENT};
 use super::lanes::{Exchange, join_columns};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
@@ -136,7 +136,7 @@ impl Tile<'_> {
     fn whole_rows(&self) -> Option<i64> {
         match (self.lanes, self.is_of_long_segment) {
             (WARP, false) => None,
-            (WARP, true) => Some(TILE / COLUMNS),
+            (WARP, true) => Some(TILE / COLUMNS).filter(|_| self.job.operations < LONG_ELEMENT),
             _ => Some(1),
         }
     }

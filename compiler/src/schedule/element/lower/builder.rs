@@ -38,7 +38,7 @@ pub struct KernelBuilder {
     /// have no gaps between their rows.
     pub dense: IndexSet<u32>,
     /// Arrays that the code accesses by vectors of neighbouring elements.
-    pub(super) vectors: IndexSet<u32>,
+    pub vectors: IndexSet<u32>,
 }
 
 impl KernelBuilder {

@@ -13,6 +13,8 @@ use crate::schedule::facts::segments::{neighbours, scattered};
 /// The words of registers for a scattered read, that is, one whose neighbours are not neighbours in memory: its
 /// value, its address, and whether it is in bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
+/// The maximum number of operations of the elements that are loaded together, unless they are one row.
+const MAX_OPERATIONS: i64 = 1024;
 /// The maximum number of rows that are loaded together if segments may begin at any address.
 const ROWS_OF_ANY_BEGIN: i64 = 4;
 
@@ -52,17 +54,19 @@ impl Tile<'_> {
         let words: i64 =
             reads.iter().map(|(x, _)| self.columns * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
+        let of_row = self.job.operations.max(1) as i64 * self.columns * self.segments.len() as i64;
+        let affordable = (MAX_OPERATIONS / of_row).max(1);
         // if segments begin at any address, each element is a read of its own, most of them at a constant distance
         // from one address
         if !self.known.is_empty() {
             let words = (words + scattered * self.columns).max(1);
-            return 1 << (WORDS_IN_FLIGHT / words).clamp(1, ROWS_OF_ANY_BEGIN).ilog2();
+            return 1 << (WORDS_IN_FLIGHT / words).min(affordable).clamp(1, ROWS_OF_ANY_BEGIN).ilog2();
         }
         let words = words + scattered * self.columns * WORDS_OF_SCATTERED_READ;
         // addresses with strides and several accumulators leave registers for fewer loads
         let in_flight = if self.is_counted() && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
         let rows = in_flight / (words.max(1) * self.segments.len() as i64);
-        1 << rows.clamp(1, 8).ilog2()
+        1 << rows.min(affordable).clamp(1, 8).ilog2()
     }
 
     /// Returns the number of a lane's columns that are neighbours.

@@ -1,0 +1,19 @@
+//! Places in reports.
+
+use crate::loc::Loc;
+use serde::Serialize;
+
+/// A place in the author's program.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Place {
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+impl From<&Loc> for Place {
+    fn from(l: &Loc) -> Place {
+        Place { file: l.file.to_string(), line: l.line, column: l.column }
+    }
+}
