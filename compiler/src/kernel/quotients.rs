@@ -19,7 +19,7 @@
 
 use super::clone_body::Renaming;
 use super::parts::operations;
-use super::{Expr, Kernel, Reg, Stmt};
+use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -113,8 +113,8 @@ struct Division {
     by: i64,
 }
 
-/// A quotient that is the greater or the less one of itself and a bound, as at the edges of an image. From `end` on, or
-/// below it, it is itself.
+/// A quotient that is the greater or the less one of itself and a bound, as at the edges of an image. From `end` on,
+/// or below it, it is itself.
 struct Clamp {
     op: BinaryOp,
     end: Expr,
@@ -215,12 +215,12 @@ impl<'a> OfCounter<'a> {
         out
     }
 
-    /// Whether a body reads memory at quotients, at least as often as at places that move with the counter itself: the
-    /// copies read those at every second, third .. element.
+    /// Whether a body reads arrays at quotients, at least as often as at places that move with the counter itself:
+    /// the copies read those at every second, third .. element.
     fn reads_at_quotients(&self, body: &[Stmt]) -> bool {
         let (mut at_quotients, mut at_counter) = (0, 0);
         visit(body, &mut |e| {
-            if let Expr::Load(_, at) | Expr::LoadIf(_, at, _) = e {
+            if let Expr::Load(Mem::Array(_), at) | Expr::LoadIf(Mem::Array(_), at, _) = e {
                 let (quotient, counter) = self.depends(at);
                 at_quotients += u32::from(quotient);
                 at_counter += u32::from(counter);

@@ -183,9 +183,11 @@ impl Hoist {
         if extents.len() > MAX_RANK || extents.iter().any(|n| !g.is_closed(*n)) {
             return None;
         }
-        // loops with few iterations are unrolled, and their values may then become constants
+        // loops with few iterations are unrolled, and their values may then become constants; the element's own
+        // indices are no loops
         let few = |n: &NodeId| g.as_lit(*n).and_then(Lit::as_int).is_some_and(|n| n <= FEW);
-        if extents.iter().all(few) && !self.has_reduction(g, n) {
+        let has_own = needed.iter().any(|a| around[..self.own].iter().any(|own| own.index == a.0.index));
+        if extents.iter().all(few) && !has_own && !self.has_reduction(g, n) {
             return None;
         }
         let before = g.set_loc(g.node(n).loc.clone());

@@ -1,6 +1,6 @@
-//! Makes iterations of pointwise steps loops of elements (`Op::Loop`). A step is pointwise if an element of its results
-//! needs no other element of the states. Then no element waits for another one, so one launch makes all steps of an
-//! element, and loads and stores each state once instead of once for each step.
+//! Makes iterations of pointwise steps loops of elements (`Op::Loop`). A step is pointwise if an element of its
+//! results needs no other element of the states. Then no element waits for another one, so one launch makes all steps
+//! of an element, and loads and stores each state once instead of once for each step.
 //!
 //! ```text
 //! step @s(%x: [f32], %a: [f32]) -> (next0: [f32]) {
@@ -13,8 +13,8 @@
 //!
 //! States that need each other become the states of one loop. Steps that may leave error records stay as they are:
 //! which record is reported depends on where it is left. So do steps with reductions, whose launches all elements
-//! share. A few short steps are written one after the other. The pass comes before the steps are compiled by themselves. To see what elements read, it runs the passes up
-//! to `prove` on a copy of the step.
+//! share. A few short steps are written one after the other. The pass comes before the steps are compiled by
+//! themselves. To see what elements read, it runs the passes up to `prove` on a copy of the step.
 
 use super::pipeline;
 use crate::core::calls::{rules_of_call, without_unused};
@@ -143,8 +143,8 @@ fn connected(f: &Function) -> Vec<Vec<u32>> {
     (0..count).map(of).filter(|members| !members.is_empty()).collect()
 }
 
-/// Returns these states with their step, if it is pointwise and all of them have the same extents, but for arrays of one
-/// element.
+/// Returns these states with their step, if it is pointwise and all of them have the same extents, but for arrays of
+/// one element.
 fn pointwise(f: &Function, members: Vec<u32>) -> Option<PointwiseStates> {
     let mut f = f.clone();
     let is_single: Vec<bool> = members.iter().map(|which| is_single(&f, *which)).collect();
@@ -205,9 +205,9 @@ fn pointwise(f: &Function, members: Vec<u32>) -> Option<PointwiseStates> {
 /// Whether an index of an element is in bounds of an array along an axis.
 type IsInside<'a> = dyn Fn(&mut Graph, NodeId, (NodeId, u8)) -> Option<()> + 'a;
 
-/// If a node reads an array at the number of the step along some axes, and at indices that are inside along all others,
-/// and if the array is a parameter behind the `states`, returns it with the indices and those axes. The read is in bounds
-/// where there are no more steps than elements along these, which only the caller of the step knows.
+/// If a node reads an array at the number of the step along some axes, and at indices that are inside along all
+/// others, and if the array is a parameter behind the `states`, returns it with the indices and those axes. The read
+/// is in bounds where there are no more steps than elements along these, which only the caller of the step knows.
 fn by_turn(
     g: &mut Graph,
     n: NodeId,
@@ -228,8 +228,8 @@ fn by_turn(
     Some((array, at, axes))
 }
 
-/// Returns whether a state is a vector of one element, such as a scalar state. Its element is the same for all elements
-/// of other states.
+/// Returns whether a state is a vector of one element, such as a scalar state. Its element is the same for all
+/// elements of other states.
 fn is_single(f: &Function, which: u32) -> bool {
     match f.graph.op(f.results[which as usize].value) {
         Op::Generate(extents, _) => extents.len() == 1 && f.graph.as_lit(extents[0]) == Some(Lit::i64(1)),
@@ -262,8 +262,8 @@ fn domain(
     Some(common)
 }
 
-/// Returns the number of steps, if it is a constant and all of them are short enough to be written one after the other.
-/// Then neighbours are loaded and stored by vectors, as in any map.
+/// Returns the number of steps, if it is a constant and all of them are short enough to be written one after the
+/// other. Then neighbours are loaded and stored by vectors, as in any map.
 fn few_steps(g: &Graph, step: &Lambda, count: NodeId) -> Option<i64> {
     let steps = g.as_lit(count)?.as_i64();
     let operations = |n: NodeId| if g.op(n).is_elementary() { OF_ELEMENTARY } else { 1 };

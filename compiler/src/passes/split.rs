@@ -18,7 +18,7 @@ use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op, tuples};
 use crate::error::Result;
 use crate::scalar::BinaryOp;
-use rustc_hash::FxHashSet as HashSet;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The maximum number of scalar operations of a kernel.
 const MAX_OPERATIONS: u64 = 5000;
@@ -56,7 +56,8 @@ impl Cone {
 /// Returns the arrays to be stored.
 fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
     let (own, records) = (vec![None; g.len()], vec![false; g.len()]);
-    let mut cutter = Cutter { g, stored: HashSet::default(), own, records, last: None };
+    let mut cutter =
+        Cutter { g, stored: HashSet::default(), own, scalars: HashMap::default(), records, last: None };
     // the sums over operands are upper bounds of the cones, because shared parts count several
     // times
     let mut estimates = vec![Cone::default(); g.len()];
@@ -90,6 +91,8 @@ struct Cutter<'g> {
     /// The operations and scalars of a node's own function, and whether it may leave an error
     /// record.
     own: Vec<Option<(Cone, bool)>>,
+    /// The scalars of such functions.
+    scalars: HashMap<NodeId, Vec<NodeId>>,
     /// Whether anything in a node's cone may leave an error record. Arrays that are stored later cannot, so this need
     /// not be updated.
     records: Vec<bool>,
@@ -102,6 +105,7 @@ struct Cutter<'g> {
 struct Walked {
     of: NodeId,
     cone: Cone,
+    /// The arrays and the scalars in it.
     seen: Visited,
 }
 
@@ -120,7 +124,8 @@ impl Cutter<'_> {
         }
         let (mut cone, mut records) = (Cone::default(), false);
         if let Some(lambda) = self.g.op(n).lambda() {
-            for m in self.open_part(lambda.body, &mut cone.parameters) {
+            let mut scalars = Vec::new();
+            for m in self.open_part(lambda.body, &mut scalars) {
                 let op = self.g.op(m);
                 records |= op.may_record(self.g);
                 cone.operations += match op {
@@ -130,14 +135,18 @@ impl Cutter<'_> {
                     _ => 1,
                 };
             }
+            cone.parameters = scalars.len() as u64;
+            if !scalars.is_empty() {
+                self.scalars.insert(n, scalars);
+            }
         }
         self.own[n.0 as usize] = Some((cone, records));
         (cone, records)
     }
 
-    /// Returns the nodes of a function that are computed for each element. Adds to `scalars` the number of the others
-    /// that are not constants.
-    fn open_part(&mut self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
+    /// Returns the nodes of a function that are computed for each element. Adds to `scalars` the others that are not
+    /// constants.
+    fn open_part(&mut self, body: NodeId, scalars: &mut Vec<NodeId>) -> Vec<NodeId> {
         let (mut stack, mut open) = (vec![body], Vec::new());
         let mut seen = Visited::begin();
         while let Some(n) = stack.pop() {
@@ -146,7 +155,7 @@ impl Cutter<'_> {
                 continue;
             }
             if self.g.is_closed(n) {
-                *scalars += u64::from(self.g.ty(n).is_scalar());
+                scalars.extend(self.g.ty(n).is_scalar().then_some(n));
                 continue;
             }
             open.push(n);
@@ -172,9 +181,10 @@ impl Cutter<'_> {
                 walked.cone.parameters += OF_ARRAY;
                 continue;
             }
-            let own = self.own(m).0;
-            walked.cone.operations += own.operations;
-            walked.cone.parameters += own.parameters;
+            walked.cone.operations += self.own(m).0.operations;
+            // several functions may use one scalar
+            let scalars = self.scalars.get(&m).into_iter().flatten();
+            walked.cone.parameters += scalars.filter(|s| walked.seen.insert(s.0)).count() as u64;
             stack.extend(self.arrays(m));
         }
         let found = walked.cone;

@@ -31,19 +31,18 @@ public:
             for (std::size_t i = 0; i < count; ++i) nodes[i] = operands[i].node;
             return {operation(name, nodes, count, type), type, 0, false};
         }
+        shorten(operands, count);
         std::vector<std::uint32_t> columns;
         agpu_node nodes[3] = {};
         for (std::size_t i = 0; i < count; ++i) nodes[i] = element(operands[i], columns);
-        std::size_t size = 1;
-        for (std::size_t i = 0; i < count; ++i) size += operands[i].lifted ? waiting_[operands[i].node].size : 0;
-        return lift(operation(name, nodes, count, type), std::move(columns), size, type, rank);
+        return lift(operation(name, nodes, count, type), std::move(columns), operands, count, type, rank);
     }
     /// Computed once where it is used several times.
     value bind(const value &x) {
         std::vector<std::uint32_t> columns;
         agpu_node made = 0;
         check(agpu_builder_bind(builder_, x.lifted ? element(x, columns) : x.node, &made));
-        return x.lifted ? lift(made, std::move(columns), waiting_[x.node].size, x.type, x.rank) : value{made, x.type, x.rank, false};
+        return x.lifted ? lift(made, std::move(columns), &x, 1, x.type, x.rank) : value{made, x.type, x.rank, false};
     }
     /// The node; of an array that is lifted, built now.
     agpu_node node(const value &x) {
@@ -60,7 +59,7 @@ public:
     }
 
 private:
-    // arrays that one function takes, and operations: what is longer the compiler can cut between functions
+    // arrays that one function takes, and operations: what is longer is built of several, which the compiler can store
     static constexpr std::size_t most_arrays = 64, most_operations = 250;
 
     struct column {
@@ -70,7 +69,8 @@ private:
         agpu_node body;
         agpu_node array;                    // 0: not built yet
         std::vector<std::uint32_t> columns; // ascending
-        std::size_t size;                   // operations, what is shared several times
+        std::size_t operands[3], count;     // those that its body is computed from
+        std::size_t size;                   // its operations, or more
     };
 
     agpu_node operation(const char *name, const agpu_node *operands, std::size_t count, agpu_type type) {
@@ -79,21 +79,62 @@ private:
                    : agpu_builder_cast(builder_, type, operands[0], &made));
         return made;
     }
-    value lift(agpu_node body, std::vector<std::uint32_t> &&columns, std::size_t size, agpu_type type, std::uint8_t rank) {
-        waiting_.push_back({body, 0, std::move(columns), size});
-        const value made{waiting_.size() - 1, type, rank, true};
-        if (waiting_.back().columns.size() > most_arrays || size > most_operations) return {node(made), type, rank, false};
-        return made;
+    value lift(agpu_node body, std::vector<std::uint32_t> &&columns, const value *operands, std::size_t count, agpu_type type, std::uint8_t rank) {
+        waiting made{body, 0, std::move(columns), {}, 0, 1};
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!is_waiting(operands[i])) continue;
+            made.operands[made.count++] = operands[i].node;
+            made.size += waiting_[operands[i].node].size;
+        }
+        if (made.size > most_operations) made.size = operations_of(made);
+        waiting_.push_back(std::move(made));
+        return {waiting_.size() - 1, type, rank, true};
+    }
+    bool is_waiting(const value &x) const { return x.lifted && !waiting_[x.node].array; }
+    /// The operations of a function, what is shared once; what is longer than a function may be ends the count.
+    std::size_t operations_of(const waiting &from) {
+        counted_.resize(waiting_.size());
+        const std::uint32_t mark = ++counts_;
+        std::size_t size = 1;
+        std::vector<std::size_t> stack(from.operands, from.operands + from.count);
+        while (!stack.empty() && size <= most_operations) {
+            const std::size_t at = stack.back();
+            stack.pop_back();
+            const waiting &w = waiting_[at];
+            if (w.array || counted_[at] == mark) continue;
+            counted_[at] = mark;
+            ++size;
+            stack.insert(stack.end(), w.operands, w.operands + w.count);
+        }
+        return size;
+    }
+    /// Builds the longest operands if a function of all of them would be too long.
+    void shorten(const value *operands, std::size_t count) {
+        std::size_t columns = 0;
+        waiting all{0, 0, {}, {}, 0, 1};
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!is_waiting(operands[i])) continue;
+            const waiting &w = waiting_[operands[i].node];
+            all.operands[all.count++] = operands[i].node;
+            all.size += w.size;
+            columns += w.columns.size();
+        }
+        const bool is_long = all.size > most_operations && operations_of(all) > most_operations, has_many = columns > most_arrays;
+        for (std::size_t i = 0; i < count && (is_long || has_many); ++i) {
+            if (!is_waiting(operands[i])) continue;
+            const waiting &w = waiting_[operands[i].node];
+            if ((is_long && w.size > most_operations / 2) || (has_many && w.columns.size() > most_arrays / 4)) node(operands[i]);
+        }
     }
     /// The operand's element; `columns` then has what it is computed from, too.
     agpu_node element(const value &x, std::vector<std::uint32_t> &columns) {
         if (x.rank == 0) return x.node;
-        if (x.lifted) {
+        if (is_waiting(x)) {
             const waiting &w = waiting_[x.node];
             merge(columns, w.columns.data(), w.columns.size());
             return w.body;
         }
-        const std::uint32_t c = column_of(x);
+        const std::uint32_t c = column_of({node(x), x.type, x.rank, false});
         merge(columns, &c, 1);
         return columns_[c].variable;
     }
@@ -123,6 +164,8 @@ private:
     agpu_builder *builder_;
     std::vector<column> columns_;
     std::vector<waiting> waiting_;
+    std::vector<std::uint32_t> counted_; // the last count that each of those had a part in
+    std::uint32_t counts_ = 0;
     numbering by_node_;
 };
 

@@ -76,9 +76,7 @@ fn options(c: &mut Corpus) {
                 sigma
             })
         },
-    )
-    .because(reason::STARTS)
-    .fewest(6);
+    );
     c.add(
         "binomial_tree",
         ["spot", "strike", "steps"],

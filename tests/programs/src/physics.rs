@@ -38,8 +38,7 @@ fn particles(c: &mut Corpus) {
             }
             (x, p)
         },
-    )
-    .fewest(4);
+    );
     c.add(
         "runge_kutta_pendulum",
         ["a", "w"],
@@ -99,8 +98,7 @@ fn particles(c: &mut Corpus) {
             let part = |k: usize| s.iter().map(|p| p[k]).collect::<Vec<f64>>();
             (part(0), part(1), part(2))
         },
-    )
-    .fewest(4);
+    );
     c.add(
         "boris_push",
         ["v", "b"],

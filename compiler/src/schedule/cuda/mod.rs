@@ -165,7 +165,9 @@ pub fn kernels(
     }
     // the warnings say that each thread runs a loop; here that is true of the last variant in the list alone, which
     // runs if no other variant can
-    let is_segmented = c.facts.segments.is_some() || c.facts.ragged.is_some();
+    let shares_loops = |d: &Draft| matches!(d.strategy, Strategy::SegmentedRows | Strategy::SegmentedColumns);
+    let is_segmented =
+        c.facts.segments.is_some() || c.facts.ragged.is_some() || kernels.iter().any(shares_loops);
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }

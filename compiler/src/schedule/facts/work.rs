@@ -1,11 +1,11 @@
-//! Work: an estimate of the number of operations that one element of a fused group takes. It
-//! follows from the graph alone and is the same for every target.
+//! Work: an estimate of the number of operations that one element of a fused group takes. It follows from the graph
+//! alone and is the same for every target.
 //!
-//! Each node that depends on the element counts once, however many of the element's values use it.
-//! A node that does not depend on the element is computed before the loop and is not counted;
-//! neither is a node that only the slow path needs. The length of a nested sequence is not known
-//! here, so [`GUESSED_LENGTH`] is taken for it, as for the steps of a loop unless they are a constant. The estimate decides into how many parts a launch
-//! is split for threads, and how many elements a GPU thread takes at once.
+//! Each node that depends on the element counts once, however many of the element's values use it. A node that does
+//! not depend on the element is computed before the loop and is not counted; neither is a node that only the slow
+//! path needs. The length of a nested sequence is not known here, so [`GUESSED_LENGTH`] is taken for it, as for the
+//! steps of a loop unless they are a constant. The estimate decides into how many parts a launch is split for
+//! threads, and how many elements a GPU thread takes at once.
 
 use crate::core::{Graph, NodeId, Op, Var, tuples};
 use crate::core::{deviations, element_loops};
@@ -124,7 +124,8 @@ pub(in crate::schedule) fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Va
     (sum, before)
 }
 
-/// Returns the number of steps of an element's loop, a guess unless its number of steps alone ends it and is a constant.
+/// Returns the number of steps of an element's loop, a guess unless its number of steps alone ends it and is a
+/// constant.
 fn steps(g: &Graph, op: &Op) -> u32 {
     let Op::Loop { step, count, .. } = op else { return 1 };
     let most = g.as_lit(*count).map(|n| n.as_i64().clamp(0, u32::MAX.into()) as u32);

@@ -109,8 +109,7 @@ pub const LONG_ELEMENT: usize = 64;
 pub fn operations(l: &mut LaunchContext, reductions: &[Reduction]) -> usize {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let roots = elements(l, reductions, k);
-    let g = &l.g;
-    g.reachable_until(roots, |n| g.is_closed(n)).len()
+    l.g.reachable_until(roots, |n| l.g.is_closed(n)).len()
 }
 
 /// Returns the vector width of a thread's loads and stores: neighbouring elements of rows, or neighbouring columns.

@@ -114,7 +114,7 @@ impl Lower<'_, '_, '_> {
             return Ok(());
         }
         let what = "nested operations are written out several times for each operation around them, which is more code here than compiles in reasonable time";
-        let advice = "`materialize` what does not depend on the innermost element, or reduce in fewer levels";
+        let advice = "`materialize` what is reduced, or what does not depend on the innermost element, or reduce in fewer levels";
         let message = format!("{}: {what}; {advice}", s.f.name);
         Err(Error::limit("E0405", message).at(self.launch.g.node(n).loc.first()))
     }
