@@ -135,6 +135,25 @@ static void reductions() {
     CHECK(same(a.to_host(), loop_of<float>(1000, [&](std::size_t k) { return ha[k] * kept.get(); })));
 }
 
+// A truth value becomes one of the host as numbers do; a branch on it is refused, which tests/cpp/refused/branch.cpp checks.
+static bool is_positive(const gpu_vector<int> &x) { return all(x > 0); }
+static void truth() {
+    const gpu_vector<int> i{5, -3, 8, 2};
+    const bool some = any(i == 8), every = all(i > 0), least = min(i) == -3;
+    bool later = true;
+    later = any(i > 8);
+    CHECK(some && !every && least && !later && is_positive(gpu_vector<int>{1, 2}) && !is_positive(i));
+    const expr<bool> both = any(i == 8) && !all(i > 0);
+    const bool or_one = both || false, chosen = select(both, 1, 2) == 1, host = select(some, 1, 2) == 1;
+    CHECK(or_one && chosen && host && bool(eval(both)));
+    // it does not become a number by itself
+    static_assert(!std::is_convertible_v<expr<bool>, int> && !std::is_convertible_v<expr<bool, 1>, bool> && !std::is_convertible_v<expr<float>, bool>);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "", eval(map([](auto x) {
+        const bool is = x > 0;
+        return is ? x : -x;
+    }, i)));
+}
+
 static void matrices() {
     const gpu_matrix<float> m{{1, 2, 3}, {4, 5, 6}};
     const gpu_vector<float> v{10, 20, 30};
@@ -206,6 +225,7 @@ int main() {
     remainders();
     structures();
     reductions();
+    truth();
     matrices();
     extents();
     std::printf("expressions: %s\n", failures == 0 ? "ok" : "FAILED");

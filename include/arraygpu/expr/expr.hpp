@@ -161,11 +161,10 @@ public:
     expr &operator=(const expr &) = default;
 
     /// Computes a scalar and brings it to the host: one run, which waits. Throws if the scalar depends on a traced value.
-    template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, T> && !std::is_same_v<U, bool>, int> = 0> operator U() const {
-        return detail::run_scalar<T>(node_);
-    }
-    template <class U, std::enable_if_t<std::is_same_v<U, bool>, bool> = true> explicit operator U() const {
-        static_assert(detail::never<U>, "a branch on a value that is not computed yet: use select(condition, a, b); eval(condition) computes it now");
+    template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, T>, int> = 0> operator U() const { return detail::run_scalar<T>(node_); }
+    /// Conditions of branches choose this function, which is no template, also for truth values.
+    explicit operator bool() const {
+        static_assert(detail::never<T>, "a branch on a value that is not computed yet: use select(condition, a, b); eval(condition) computes it now");
         return false;
     }
 
