@@ -252,7 +252,7 @@ void fill(Out &&out, const V &value) {
     using T = detail::element_type<std::decay_t<Out>>;
     if constexpr (detail::is_number<V>) {
         detail::beside<T, V>();
-        if (out.size()) out.fill(static_cast<T>(value));
+        if (out.size()) out.fill(detail::number_as<T>(value));
     } else {
         arraygpu::copy(repeat(expr<T, 0>(value), std::int64_t(out.size())), out);
     }
