@@ -186,14 +186,14 @@ template <class To, class From> To same_bits(const From &from) {
 }
 
 /// A view from the beginning of a buffer of T: extents and strides, outermost axis first.
-template <class T, int Rank>
+template <class T, std::size_t Rank>
 agpu_view view_of(agpu_buffer *buffer, const std::int64_t (&extents)[Rank], const std::int64_t (&strides)[Rank]) noexcept {
     agpu_view view{};
     view.buffer = buffer;
     view.element.kind = type_of<T>::value;
     view.element.size = std::int32_t(sizeof(T));
-    view.rank = Rank;
-    for (int axis = 0; axis < Rank; ++axis) {
+    view.rank = std::int32_t(Rank);
+    for (std::size_t axis = 0; axis < Rank; ++axis) {
         view.extent[axis] = extents[axis];
         view.stride[axis] = strides[axis];
     }
@@ -231,9 +231,10 @@ template <class It, class = void> struct is_iterator : std::false_type {};
 template <class It>
 struct is_iterator<It, std::void_t<typename std::iterator_traits<It>::iterator_category>> : std::true_type {};
 
-inline bool same_length(const char *what, std::int64_t here, std::size_t there) {
+/// `other` is what the host has: the source, or the destination.
+inline bool same_length(const char *what, const char *other, std::int64_t here, std::size_t there) {
     if (here >= 0 && std::uint64_t(here) == there) return true;
-    detail::fail(error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the source " + std::to_string(there)));
+    detail::fail(error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the " + other + " " + std::to_string(there)));
     return false;
 }
 

@@ -48,7 +48,7 @@ public:
     }
     /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory is filled when the stream reaches the copy.
     void copy_to_async(pointer_to<value_type> host, std::size_t count, const call_options &options = {}) const {
-        if (all("copy_to_async", count)) check(agpu_copy_to_host_async(host, view_, std::int64_t(count) * places<value_type>, options.c_call()));
+        if (all("copy_to_async", "destination", count)) check(agpu_copy_to_host_async(host, view_, std::int64_t(count) * places<value_type>, options.c_call()));
     }
     /// Writes all elements from host memory; `count` must be the view's size.
     void copy_from(pointer_to<const value_type> host, std::size_t count) const {
@@ -57,7 +57,7 @@ public:
     /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory must not change until the stream has made the copy.
     void copy_from_async(pointer_to<const value_type> host, std::size_t count, const call_options &options = {}) const {
         writable();
-        if (all("copy_from_async", count)) check(agpu_copy_from_host_async(view_, host, std::int64_t(count) * places<value_type>, options.c_call()));
+        if (all("copy_from_async", "source", count)) check(agpu_copy_from_host_async(view_, host, std::int64_t(count) * places<value_type>, options.c_call()));
     }
     /// Writes all elements from a std::vector, std::array, std::span, ... of the same size.
     template <class C, class = std::enable_if_t<is_contiguous_of<C, value_type>::value && !is_ours<C>::value>>
@@ -85,11 +85,11 @@ protected:
 
     // copies that without exceptions say whether they were made
     bool copied_to(value_type *host, std::size_t count) const {
-        return all("copy_to", count) && succeeded(agpu_copy_to_host(host, view_, std::int64_t(count) * places<value_type>));
+        return all("copy_to", "destination", count) && succeeded(agpu_copy_to_host(host, view_, std::int64_t(count) * places<value_type>));
     }
     bool copied_from(const value_type *host, std::size_t count) const {
         writable();
-        return all("copy_from", count) && succeeded(agpu_copy_from_host(view_, host, std::int64_t(count) * places<value_type>));
+        return all("copy_from", "source", count) && succeeded(agpu_copy_from_host(view_, host, std::int64_t(count) * places<value_type>));
     }
     template <class C, class = std::enable_if_t<is_contiguous_of<C, value_type>::value && !is_ours<C>::value>>
     bool copied_from(const C &host) const {
@@ -107,8 +107,8 @@ protected:
         return succeeded(agpu_copy(view_, source.c_view()));
     }
 
-    bool all(const char *what, std::size_t count) const {
-        if constexpr (Rank == 1) return same_length(what, view_.extent[0], count);
+    bool all(const char *what, const char *other, std::size_t count) const {
+        if constexpr (Rank == 1) return same_length(what, other, view_.extent[0], count);
         if (count == size()) return true;
         std::string shape;
         for (std::size_t axis = 0; axis < Rank; ++axis) shape += (axis ? " x " : "") + std::to_string(view_.extent[axis]);

@@ -1,6 +1,7 @@
 // What is assigned to a view: a temporary one gets the elements, one with a name shows others.
 #include "check.hpp"
 #include <arraygpu/views.hpp>
+#include <complex>
 
 struct body {
     float mass;
@@ -59,8 +60,32 @@ static void views_with_names() {
     static_assert(std::is_trivially_copyable_v<gpu_vector_view<float>> && std::is_copy_assignable_v<gpu_matrix_view<float>>);
 }
 
+// Several results of one run, in temporary views, beside arrays and numbers.
+static void tied() {
+    using single = std::complex<float>;
+    gpu_vector<single> z(std::vector<single>{{1, 2}, {3, 4}});
+    tie(real(z), imag(z)) = std::make_tuple(+imag(z), +real(z)); // both read what was there before
+    CHECK(z.to_host() == std::vector<single>{{2, 1}, {4, 3}});
+    gpu_vector<body> b(std::vector<body>{{1, 2}, {3, 4}});
+    float total = 0;
+    tie(field(b, &body::mass), total, field(b, &body::kind)) =
+        std::make_tuple(cast<float>(field(b, &body::kind)), sum(field(b, &body::mass)), cast<int>(2 * field(b, &body::mass)));
+    CHECK(total == 4 && b.to_host()[1].mass == 4 && b.to_host()[1].kind == 6 && b.to_host()[0].kind == 2);
+    gpu_vector<float> a{1, 2, 3, 4}, c;
+    tie(subview(a, 0, 2), subview(a, 2, 4)) = std::array{slice(a, 2, 4), slice(a, 0, 2)};
+    CHECK(a.to_host() == floats{3, 4, 1, 2});
+    tie(subview(a, 0, 2), c) = std::vector{2 * subview(a, 2, 4), +a};
+    CHECK(a.to_host() == floats{2, 4, 1, 2} && c.to_host() == floats{3, 4, 1, 2});
+    gpu_matrix<float> m(floats{1, 2, 3, 4}, 2, 2);
+    const auto all = m.view();
+    tie(m.view().row(0), all.row(1), subview(b, 0, 1)) = std::make_tuple(row(m, 1), row(m, 0), slice(b, 1, 2));
+    CHECK(m.to_host() == floats{3, 4, 1, 2} && b.to_host()[0].kind == 6);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "", tie(subview(a, 0, 3), c) = std::make_tuple(+a, +a));
+}
+
 int main() {
     temporary_views();
+    tied();
     fields_and_parts();
     views_with_names();
     std::printf("assigned views: %s\n", failures == 0 ? "ok" : "FAILED");

@@ -135,6 +135,59 @@ static void reductions() {
     CHECK(same(a.to_host(), loop_of<float>(1000, [&](std::size_t k) { return ha[k] * kept.get(); })));
 }
 
+// A truth value becomes one of the host as numbers do; a branch on it is refused, which tests/cpp/refused/branch.cpp checks.
+static bool is_positive(const gpu_vector<int> &x) { return all(x > 0); }
+static void truth() {
+    const gpu_vector<int> i{5, -3, 8, 2};
+    const bool some = any(i == 8), every = all(i > 0), least = min(i) == -3;
+    bool later = true;
+    later = any(i > 8);
+    CHECK(some && !every && least && !later && is_positive(gpu_vector<int>{1, 2}) && !is_positive(i));
+    const expr<bool> both = any(i == 8) && !all(i > 0);
+    const bool or_one = both || false, chosen = select(both, 1, 2) == 1, host = select(some, 1, 2) == 1;
+    CHECK(or_one && chosen && host && bool(eval(both)));
+    // it does not become a number by itself
+    static_assert(!std::is_convertible_v<expr<bool>, int> && !std::is_convertible_v<expr<bool, 1>, bool> && !std::is_convertible_v<expr<float>, bool>);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "", eval(map([](auto x) {
+        const bool is = x > 0;
+        return is ? x : -x;
+    }, i)));
+}
+
+// Integers of C++ that the elements do not have are errors when the expression is made; masks have the bits of the elements.
+static void numbers_of_elements() {
+    const gpu_vector<std::uint8_t> u{100, 200};
+    const gpu_vector<std::int8_t> i{1, -1};
+    const gpu_vector<std::int32_t> w{7, -7};
+    const gpu_vector<std::uint32_t> q{5, 6};
+    const gpu_vector<std::uint64_t> l{5, std::uint64_t(1) << 63};
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 300 beside elements of uint8_t, which are 0 to 255", u < 300);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 200 beside elements of int8_t, which are -128 to 127", i > 200);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number -1 beside elements of uint32_t", q > -1);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 256 ", clamp(u, 0, 256));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number -129 ", map([](auto x) { return max(x, -129); }, i));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 4294967296 ", reduce(q, std::int64_t(1) << 32, [](auto a, auto b) { return a + b; }));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 4294967295 beside elements of int32_t", w == ~0u);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 9223372036854775808 beside elements of int64_t", cast<std::int64_t>(w) + (std::uint64_t(1) << 63));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number -1 ", l * -1);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 256 ", expr<std::uint8_t>(256));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 256 ", u + stage(256));
+    // what the elements have, of any type of C++
+    CHECK(eval(u > 255).to_host() == std::vector<bool>({false, false}) && eval(i >= std::int64_t(-128)).to_host() == std::vector<bool>({true, true}));
+    CHECK(eval(u + std::uint64_t(55)).to_host() == std::vector<std::uint8_t>({155, 255}) && eval(l - 5).to_host()[0] == 0);
+    CHECK(eval(l + ~std::uint64_t(0)).to_host()[0] == 4 && eval(q + 0xfffffffb).to_host() == std::vector<std::uint32_t>({0, 1}));
+    CHECK(eval(cast<float>(u) + (std::int64_t(1) << 40)).to_host()[0] == float((std::int64_t(1) << 40) + 100));
+    // masks
+    CHECK(eval(q & ~4).to_host() == std::vector<std::uint32_t>({1, 2}) && eval(q ^ -1).to_host() == std::vector<std::uint32_t>({~5u, ~6u}));
+    CHECK(eval(w & 0xfffffff8u).to_host() == std::vector<std::int32_t>({0, -8}) && eval(w & ~0u).to_host() == w.to_host());
+    CHECK(eval(u & ~0x80).to_host() == std::vector<std::uint8_t>({100, 72}) && eval(i | 0x80).to_host() == std::vector<std::int8_t>({-127, -1}));
+    CHECK(eval(l & ~std::int64_t(1)).to_host()[0] == 4 && eval(q & stage(~4)).to_host() == std::vector<std::uint32_t>({1, 2}));
+    CHECK(eval(q & true).to_host() == std::vector<std::uint32_t>({1, 0}) && eval((q > 5) & true).to_host() == std::vector<bool>({false, true}));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number 256 ", u & 0x100);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number -257 ", u | -257);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the number -1 ", q << -1);
+}
+
 static void matrices() {
     const gpu_matrix<float> m{{1, 2, 3}, {4, 5, 6}};
     const gpu_vector<float> v{10, 20, 30};
@@ -206,6 +259,8 @@ int main() {
     remainders();
     structures();
     reductions();
+    truth();
+    numbers_of_elements();
     matrices();
     extents();
     std::printf("expressions: %s\n", failures == 0 ? "ok" : "FAILED");

@@ -1,7 +1,7 @@
 // What goes on with the elements that a filter keeps: functions of several vectors, scans, filters of what is kept, runs, vectors of a known number.
 #include "check.hpp"
 #include "numbers.hpp"
-#include <arraygpu/expr.hpp>
+#include <arraygpu/views.hpp>
 
 using namespace arraygpu;
 using std::get;
@@ -116,8 +116,39 @@ static void known_numbers() {
     CHECK(same(unique(some).to_host(), {1, 3, 4}));
 }
 
+/// The same words behind what `views::filter` keeps.
+static void piped() {
+    const auto larger = [](auto a, auto b) { return max(a, b); };
+    for (const std::size_t n : {0u, 1u, 70u, 5000u}) {
+        const floats host = some_numbers(n);
+        const gpu_vector<float> x(host), alone(kept_of(host, [](float v) { return v > 0; }));
+        const auto kept = x | views::filter(is_positive);
+        CHECK(same((kept | views::inclusive_scan(0.5f, add)).to_host(), gpu_vector<float>(inclusive_scan(alone, 0.5f, add)).to_host()));
+        CHECK(same((kept | views::exclusive_scan(0.5f, add)).to_host(), gpu_vector<float>(exclusive_scan(alone, 0.5f, add)).to_host()));
+        CHECK(same(exclusive_scan(kept, 2).to_host(), gpu_vector<float>(exclusive_scan(alone, 2)).to_host()));
+        const float grown = kept | views::inclusive_scan(0.0f, larger) | reduce(0.0f, add), want = reduce(inclusive_scan(alone, 0.0f, larger), 0.0f, add);
+        CHECK(grown == want);
+        const auto whole_numbers = kept | views::transform([](auto v) { return floor(v); });
+        CHECK(same((whole_numbers | views::unique).to_host(), unique(floor(alone)).to_host()));
+        CHECK(same((kept | views::filter([](auto v) { return v > 1; })).to_host(), filter(alone, [](auto v) { return v > 1; }).to_host()));
+    }
+    const gpu_vector<float> x{3, -1, 3, -5, 3, 4, -2, 4};
+    CHECK(same((x | views::filter(is_positive) | views::unique | views::exclusive_scan(10.0f, add)).to_host(), {10, 13}));
+    const auto pairs = views::zip(x, x | views::transform([](auto v) { return 2 * v; })) | views::filter([](auto v, auto) { return v < 0; });
+    const auto both = [](auto a, auto b) { return std::make_tuple(get<0>(a) + get<0>(b), get<1>(a) + get<1>(b)); };
+    const auto [sums, doubled] = (pairs | views::inclusive_scan(std::make_tuple(0, 0), both)).to_vector();
+    CHECK(same(sums.to_host(), {-1, -6, -8}) && same(doubled.to_host(), {-2, -12, -16}));
+    const auto [before, behind] = (pairs | views::exclusive_scan(std::make_tuple(1, 2), both)).to_vector();
+    CHECK(same(before.to_host(), {1, 0, -5}) && same(behind.to_host(), {2, 0, -10}));
+    // in place, the vector has the size of what is left
+    gpu_vector<float> in_place{3, -1, 3, 4};
+    in_place | actions::filter(is_positive) | actions::unique | actions::inclusive_scan(0.0f, add);
+    CHECK(same(in_place.to_host(), {3, 7}));
+}
+
 int main() {
     functions();
+    piped();
     filters_of_filters();
     runs();
     known_numbers();

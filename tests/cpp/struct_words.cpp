@@ -281,8 +281,83 @@ static void any_names() {
     CHECK(lengths.to_host() == std::vector<float>{0.5f, 3});
 }
 
+// The x of structs, in order.
+template <class Array> static std::vector<float> places(const Array &all) {
+    std::vector<float> x;
+    for (const body &b : all.to_host()) x.push_back(b.x);
+    return x;
+}
+// The struct whose fields all say which element it is.
+static const auto numbered = [](auto i) { return gpu::make_record<body>(gpu::cast<float>(i), 2.0f, gpu::make_record<light>(0.5f, i > 3), single(1, 2), std::array{i, 10 * i}); };
+
+static void windows_of_structs() {
+    const gpu::gpu_vector<body> bodies(some_bodies);
+    const auto pairs = gpu::windows(bodies, 2);
+    CHECK(pairs.size() == 2);
+    const gpu::gpu_vector<body> second = pairs[1];
+    CHECK(places(second) == std::vector<float>{1, 2, 3, 4, 5, 6, 7} && second.to_host()[3].n[1] == 40 && second.to_host()[0].l.on);
+    const gpu::gpu_vector<float> steps = pairs[1].x * pairs[1].x - pairs[0].x * pairs[0].x;
+    CHECK(steps.to_host() == std::vector<float>{1, 3, 5, 7, 9, 11, 13});
+    // with margins there are as many windows as elements
+    const auto wrapped = gpu::windows(gpu::padded(bodies, 1, 1, gpu::boundary::wrap), 3);
+    CHECK(eval(wrapped[0].x + wrapped[2].x).to_host() == std::vector<float>{8, 2, 4, 6, 8, 10, 12, 6});
+    const gpu::gpu_vector<body> behind = gpu::windows(gpu::padded(bodies, 0, 2, gpu::boundary::constant(some_bodies[1])), 3)[2];
+    CHECK(behind.size() == 8 && behind.to_host()[5].x == 7 && behind.to_host()[7].n[1] == 10 && behind.to_host()[6].z == single(1, 1));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "windows(9): the array is 8", gpu::windows(bodies, 9));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "windows(2)[2]: the window has 2 elements", gpu::windows(bodies, 2)[2]);
+    // a step of an iteration: each element moves halfway to the mean of its neighbours
+    const gpu::gpu_vector<body> relaxed = gpu::iterate(2, bodies, [](auto all) {
+        const auto w = gpu::windows(gpu::padded(all, 1, 1, gpu::boundary::clamp), 3);
+        all.x = 0.5f * w[1].x + 0.25f * (w[0].x + w[2].x);
+        all.n[0] = w[2].n[0];
+        return all;
+    });
+    std::vector<float> want(8), last(8);
+    for (std::size_t i = 0; i < 8; ++i) want[i] = float(i);
+    for (int step = 0; step < 2; ++step) {
+        last = want;
+        for (std::size_t i = 0; i < 8; ++i) want[i] = 0.5f * last[i] + 0.25f * (last[i ? i - 1 : 0] + last[i < 7 ? i + 1 : 7]);
+    }
+    CHECK(places(relaxed) == want && relaxed.to_host()[2].n[0] == 4 && relaxed.to_host()[7].n[0] == 7 && relaxed.to_host()[5].v == 6);
+    // of matrices and arrays of three dimensions
+    const gpu::gpu_matrix<body> m = gpu::generate(3, 4, [](auto i, auto j) { return numbered(4 * i + j); });
+    const gpu::gpu_matrix<body> lower = gpu::windows2(m, 2, 2)[1][0];
+    CHECK(lower.rows() == 2 && places(lower) == std::vector<float>{4, 5, 6, 8, 9, 10} && lower.to_host()[4].n[1] == 90);
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "windows2(2, 2)[2]: the window has 2 rows", gpu::windows2(m, 2, 2)[2]);
+    const auto around = gpu::windows2(gpu::padded(m, {1, 1}, {1, 1}, gpu::boundary::mirror), 3, 3);
+    CHECK(eval(around[0][1].x + around[2][1].x).to_host() == std::vector<float>{4, 6, 8, 10, 8, 10, 12, 14, 12, 14, 16, 18});
+    const gpu::gpu_tensor3<body> t = gpu::generate(2, 2, 3, [](auto k, auto i, auto j) { return numbered((2 * k + i) * 3 + j); });
+    const gpu::gpu_tensor3<body> corner = gpu::windows3(t, 2, 1, 2)[1][0][1];
+    CHECK(corner.extent(0) == 1 && corner.extent(1) == 2 && places(corner) == std::vector<float>{7, 8, 10, 11} && corner.to_host()[3].l.on);
+    const auto beside = gpu::windows3(gpu::padded(t, {1, 0}, {0, 0}, {0, 0}, gpu::boundary::constant(body{})), 2, 1, 1);
+    CHECK(eval(beside[1][0][0].x - beside[0][0][0].x).to_host() == std::vector<float>{0, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6});
+}
+
+static void replaced_parts() {
+    gpu::gpu_vector<body> bodies(some_bodies);
+    const gpu::gpu_vector<body> part(std::vector<body>{some_bodies[7], some_bodies[6]});
+    const gpu::gpu_vector<body> replaced = gpu::with_slice(bodies, 2, part);
+    CHECK(places(replaced) == std::vector<float>{0, 1, 7, 6, 4, 5, 6, 7} && replaced.to_host()[2].n[1] == 70 && !replaced.to_host()[3].l.on);
+    const gpu::gpu_vector<body> moved = gpu::with_slice(+bodies, 5, gpu::slice(bodies, 0, 3));
+    CHECK(places(moved) == std::vector<float>{0, 1, 2, 3, 4, 0, 1, 2} && moved.to_host()[7].z == single(1, 2));
+    bodies = gpu::with_slice(bodies, 0, gpu::reverse(gpu::subview(bodies, 0, 4)));
+    CHECK(places(bodies) == std::vector<float>{3, 2, 1, 0, 4, 5, 6, 7});
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "", eval(gpu::with_slice(bodies, 7, part)));
+    // what a step has replaced the next one reads
+    const gpu::gpu_vector<body> spread = gpu::iterate(3, bodies, [](auto all) { return gpu::with_slice(all, 1, gpu::slice(all, 0, 7)); });
+    CHECK(places(spread) == std::vector<float>{3, 3, 3, 3, 2, 1, 0, 4} && spread.to_host()[6].n[1] == 0);
+    const gpu::gpu_matrix<body> m = gpu::generate(3, 3, [](auto i, auto j) { return numbered(3 * i + j); });
+    const gpu::gpu_matrix<body> first = gpu::with_block(m, 0, 1, gpu::slice(m, 1, 3, 0, 2));
+    CHECK(places(first) == std::vector<float>{0, 3, 4, 3, 6, 7, 6, 7, 8} && first.to_host()[4].n[1] == 60 && first.to_host()[2].l.on);
+    const gpu::gpu_tensor3<body> t = gpu::generate(2, 2, 2, [](auto k, auto i, auto j) { return numbered(4 * k + 2 * i + j); });
+    const gpu::gpu_tensor3<body> upper = gpu::with_block(t, 0, 0, 0, gpu::slice_planes(t, 1, 2));
+    CHECK(places(upper) == std::vector<float>{4, 5, 6, 7, 4, 5, 6, 7} && upper.to_host()[0].n[1] == 40);
+}
+
 int main() {
     states();
+    windows_of_structs();
+    replaced_parts();
     any_names();
     parts_of_matrices();
     strided();

@@ -130,6 +130,8 @@ static void views() {
     CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "7..6", subview(v, 7, 6));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stride is 0", subview(v, 0, 6, 0));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "length 10, the source 3", v.copy_from(floats{1, 2, 3}));
+    float few[3];
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "copy_to: the vector has the length 10, the destination 3", v.copy_to(few, 3));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "dst has the length 10, src 4", v.copy_from(subview(v, 0, 4)));
     CHECK(v.to_host() == floats(10, 1));
 }

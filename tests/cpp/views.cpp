@@ -245,6 +245,46 @@ static void functors() {
     CHECK(same(nested.to_host(), loop_of(500, [&](std::size_t i) { return s * ha[i] + hb[i]; })));
 }
 
+// Functions of numbers of the host, which name those of std, with what is traced and with arrays: of one type, of several, and beside numbers.
+namespace of_numbers {
+using std::clamp;
+using std::max;
+using std::min;
+static const auto larger = [](const auto &a, const auto &b) { return max(a, b); };
+static const auto between = [](const auto &x, const auto &low, const auto &high) { return clamp(x, low, high); };
+static const auto range_of = [](auto a, auto b, auto c) { return max(max(a, b), c) - min(min(a, b), c); };
+static const auto positive = [](auto a) { return max(a, decltype(a)(0)) + min(a, decltype(a)(1)) - max(a, a + 1.0f); };
+} // namespace of_numbers
+namespace of_all_names {
+using namespace std;
+static const auto smaller = [](auto a, auto b) { return min(a, b); };
+} // namespace of_all_names
+
+static void names_of_std() {
+    using namespace of_numbers;
+    const floats ha = some_numbers(40, 8, 50), hb = some_numbers(40, 11, 20), hc(40, 3.0f);
+    const gpu::gpu_vector<float> a(ha), b(hb), c(hc);
+    const floats wanted = loop_of(40, [&](std::size_t i) { return larger(ha[i], hb[i]); });
+    CHECK(same(eval(gpu::map(larger, a, b)).to_host(), wanted) && same(eval(larger(a, b)).to_host(), wanted) && same(eval(larger(+a, +b)).to_host(), wanted));
+    CHECK(same(eval(larger(a, +b)).to_host(), wanted) && same(eval(larger(a.view(), b.view())).to_host(), wanted));
+    CHECK(same(eval(larger(view::all(a), view::all(b))).to_host(), wanted));
+    CHECK(same(eval(gpu::map(range_of, a, b, c)).to_host(), loop_of(40, [&](std::size_t i) { return range_of(ha[i], hb[i], hc[i]); })));
+    CHECK(same(eval(gpu::map(positive, a)).to_host(), loop_of(40, [&](std::size_t i) { return positive(ha[i]); })));
+    CHECK(same(eval(gpu::map(of_all_names::smaller, a, b)).to_host(), loop_of(40, [&](std::size_t i) { return std::min(ha[i], hb[i]); })));
+    const floats limited = loop_of(40, [&](std::size_t i) { return between(ha[i], -1.0f, hc[i]); });
+    CHECK(same(eval(gpu::map([](auto x, auto high) { return between(x, decltype(x)(-1.0f), high); }, a, c)).to_host(), limited));
+    CHECK(same(eval(between(a, gpu::gpu_vector<float>(floats(40, -1.0f)), c)).to_host(), limited) && same(eval(between(a, -1.0f, c)).to_host(), limited));
+    gpu::gpu_vector<float> x(ha), y(hb);
+    gpu::for_each(view::zip(x, y), [](auto &u, auto &v) { u = max(u, v), v = min(u, v), v = clamp(v, v, u); });
+    CHECK(same(x.to_host(), wanted) && same(y.to_host(), hb));
+    const gpu::gpu_scalar<float> two(2.0f), three(3.0f);
+    CHECK(float(larger(two, three)) == 3 && float(larger(sum(c), +two)) == 120);
+    const gpu::gpu_matrix<float> m(ha, 5, 8), n(hb, 5, 8);
+    const gpu::gpu_tensor3<float> s(ha, 2, 4, 5), t(hb, 2, 4, 5);
+    CHECK(same(eval(larger(m, n)).to_host(), wanted) && same(eval(larger(+m, +n)).to_host(), wanted) && same(eval(larger(m.view(), n.view())).to_host(), wanted));
+    CHECK(same(eval(larger(s, t)).to_host(), wanted) && same(eval(larger(+s, +t)).to_host(), wanted));
+}
+
 static void later() {
     const floats host = some_numbers(1000, 8, 50);
     auto doubled = gpu::async([](const auto &v, auto s) { return v | view::transform([s](auto x) { return x * s; }); }, host, 2.0f);
@@ -299,6 +339,7 @@ int main() {
     algorithms();
     actions();
     functors();
+    names_of_std();
     std::printf("views: %s\n", failures == 0 ? "ok" : "FAILED");
     return failures;
 }

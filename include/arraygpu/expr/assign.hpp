@@ -263,48 +263,54 @@ template <class X> auto leaves(X &x) {
         return std::tuple<X &>(x);
 }
 
-/// The result of tie(): references to the results of a run.
-template <class... Out> class results {
+/// A view, which is a handle: a result may be written through a temporary one.
+template <class X> inline constexpr bool is_view = false;
+template <class T> inline constexpr bool is_view<gpu_vector_view<T>> = true;
+template <class T> inline constexpr bool is_view<gpu_matrix_view<T>> = true;
+template <class T> inline constexpr bool is_view<gpu_tensor3_view<T>> = true;
+
+/// The result of tie(): references to the results of a run, and temporary views.
+template <class... To> class results {
 public:
-    explicit results(Out &...out) : out_(out...) {}
+    explicit results(To... to) : out_(static_cast<To &&>(to)...) {}
     template <class E, std::enable_if_t<is_several<E>, int> = 0> void operator=(const E &e) const {
         if constexpr (is_std_vector<E>) {
             set_list(e);
         } else {
             const auto all = detail::leaves(e);
-            constexpr bool fits = std::tuple_size_v<decltype(all)> == sizeof...(Out);
+            constexpr bool fits = std::tuple_size_v<decltype(all)> == sizeof...(To);
             static_assert(fits, "as many results as expressions");
             if constexpr (!fits) return;
             else if constexpr (has_list<E>::value) set_parts(all);
-            else set(nullptr, all, std::index_sequence_for<Out...>());
+            else set(nullptr, all, std::index_sequence_for<To...>());
         }
     }
     template <class Tuple, std::size_t... I> void set(const agpu_call *call, const Tuple &e, std::index_sequence<I...>) const {
         const auto from = std::make_tuple(as_expr(std::get<I>(e))...);
-        run_results(call, from, destination_of<Out>(std::get<I>(out_), std::get<I>(from))...);
+        run_results(call, from, destination_of<std::remove_reference_t<To>>(std::get<I>(out_), std::get<I>(from))...);
     }
 
 private:
     template <class E> void set_parts(const E &e) const {
         result_list all;
-        list_parts(all, out_, e, std::index_sequence_for<Out...>());
+        list_parts(all, out_, e, std::index_sequence_for<To...>());
         run_list(nullptr, all);
     }
     /// A list goes to a list, or has an expression for each result.
     template <class E> void set_list(const E &list) const {
-        if constexpr (sizeof...(Out) == 1 && (is_std_vector<Out> && ...)) {
+        if constexpr (sizeof...(To) == 1 && (is_std_vector<std::remove_reference_t<To>> && ...)) {
             set_parts(std::tuple<const E &>(list));
         } else {
-            if (list.size() != sizeof...(Out))
-                throw error(AGPU_ERROR_SHAPE, std::to_string(sizeof...(Out)) + " results of " + std::to_string(list.size()) + " expressions");
+            if (list.size() != sizeof...(To))
+                throw error(AGPU_ERROR_SHAPE, std::to_string(sizeof...(To)) + " results of " + std::to_string(list.size()) + " expressions");
             result_list all;
             std::size_t next = 0;
-            std::apply([&](Out &...out) { (list_results(all, out, list[next++]), ...); }, out_);
+            std::apply([&](auto &...out) { (list_results(all, out, list[next++]), ...); }, out_);
             run_list(nullptr, all);
         }
     }
 
-    std::tuple<Out &...> out_;
+    std::tuple<To...> out_;
 };
 
 /// The type of eval's result: an array, or a number.
@@ -367,7 +373,7 @@ template <class E> typename evaluated_as<E>::type evaluate_all(const E &e, const
         run_list(call, all);
     } else {
         const auto all = leaves(e);
-        std::apply([&](auto &...to) { results(to...).set(call, all, std::index_sequence_for<decltype(to)...>()); }, leaves(made));
+        std::apply([&](auto &...to) { results<decltype(to)...>(to...).set(call, all, std::index_sequence_for<decltype(to)...>()); }, leaves(made));
     }
     return made;
 }
@@ -390,7 +396,13 @@ template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const 
     detail::assign_pairs(nullptr, std::forward_as_tuple(out, rest...), pairs(), pairs());
 }
 /// `tie(c, p) = std::make_tuple(e1, e2)` computes several results in one run; so do a std::pair, std::array or std::vector of expressions.
-template <class... Out> detail::results<Out...> tie(Out &...out) { return detail::results<Out...>(out...); }
+template <class... Out> detail::results<Out &...> tie(Out &...out) { return detail::results<Out &...>(out...); }
+/// The same where some are temporary views: `tie(real(z), imag(z)) = ..`.
+template <class... Out, std::enable_if_t<(!std::is_lvalue_reference_v<Out> || ...), int> = 0> auto tie(Out &&...out) {
+    constexpr bool are_kept = ((std::is_lvalue_reference_v<Out> || detail::is_view<std::remove_const_t<Out>>) && ...);
+    static_assert(are_kept, "a temporary that is no view would be gone together with the result in it: only views may be temporary here");
+    if constexpr (are_kept) return detail::results<std::remove_const_t<Out>...>(static_cast<Out &&>(out)...);
+}
 
 template <class T> template <class E, class> gpu_vector<T>::gpu_vector(const E &e) : gpu_vector(detail::evaluate(e, nullptr)) {}
 template <class T> template <class E, class> gpu_matrix<T>::gpu_matrix(const E &e) : gpu_matrix(detail::evaluate(e, nullptr)) {}

@@ -8,6 +8,9 @@
 #include <arraygpu/tensor3.hpp>
 #include <arraygpu/vector.hpp>
 
+#include <limits>
+#include <string>
+
 namespace arraygpu {
 inline namespace AGPU_HEADERS(v_) {
 
@@ -114,6 +117,26 @@ template <class T, class X> constexpr void beside() noexcept {
     static_assert(is_real<T> || !is_real<X>, "a number with a fraction beside integers: write cast<float>(x) around them, or an integer");
 }
 
+/// Whether an integer of C++ is a number of the integer type T.
+template <class T, class X> constexpr bool has_number(X x) noexcept {
+    using limits = std::numeric_limits<T>;
+    if constexpr (std::is_unsigned_v<X>) return std::uint64_t(x) <= std::uint64_t(limits::max());
+    else if constexpr (std::is_unsigned_v<T>) return std::int64_t(x) >= 0 && std::uint64_t(x) <= std::uint64_t(limits::max());
+    else return std::int64_t(x) >= std::int64_t(limits::min()) && std::int64_t(x) <= std::int64_t(limits::max());
+}
+[[noreturn]] inline void no_number(const std::string &number, bool is_signed, std::size_t bytes, const std::string &least, const std::string &greatest) {
+    throw error(AGPU_ERROR_INVALID_ARGUMENT, "the number " + number + " beside elements of " + (is_signed ? "int" : "uint") + std::to_string(8 * bytes) +
+                                                 "_t, which are " + least + " to " + greatest + ": write cast<T>(x) around them, or a number that they have");
+}
+/// A number of C++ as one of the type T. Integers do not wrap around: one that T does not have is an error.
+template <class T, class X> T number_as(X x) {
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<X>) {
+        using limits = std::numeric_limits<T>;
+        if (!has_number<T>(x)) no_number(std::to_string(x), std::is_signed_v<T>, sizeof(T), std::to_string(limits::min()), std::to_string(limits::max()));
+    }
+    return static_cast<T>(x);
+}
+
 /// An operand as a node of this element type; numbers of the host become parameters, staged ones constants.
 template <class T, class X> node_ptr node_of(const X &x) {
     if constexpr (is_operand<X>) {
@@ -122,11 +145,11 @@ template <class T, class X> node_ptr node_of(const X &x) {
         return operand<X>::node(x);
     } else if constexpr (staged_type<X>::is) {
         beside<T, typename staged_type<X>::type>();
-        return make_number<T>(op::constant, static_cast<T>(x.value()));
+        return make_number<T>(op::constant, number_as<T>(x.value()));
     } else {
         static_assert(is_number<X>, "this is neither an expression nor a number");
         beside<T, X>();
-        return make_number<T>(op::literal, static_cast<T>(x));
+        return make_number<T>(op::literal, number_as<T>(x));
     }
 }
 
@@ -161,11 +184,10 @@ public:
     expr &operator=(const expr &) = default;
 
     /// Computes a scalar and brings it to the host: one run, which waits. Throws if the scalar depends on a traced value.
-    template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, T> && !std::is_same_v<U, bool>, int> = 0> operator U() const {
-        return detail::run_scalar<T>(node_);
-    }
-    template <class U, std::enable_if_t<std::is_same_v<U, bool>, bool> = true> explicit operator U() const {
-        static_assert(detail::never<U>, "a branch on a value that is not computed yet: use select(condition, a, b); eval(condition) computes it now");
+    template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, T>, int> = 0> operator U() const { return detail::run_scalar<T>(node_); }
+    /// Conditions of branches choose this function, which is no template, also for truth values.
+    explicit operator bool() const {
+        static_assert(detail::never<T>, "a branch on a value that is not computed yet: use select(condition, a, b); eval(condition) computes it now");
         return false;
     }
 

@@ -66,19 +66,49 @@ template <class A, detail::if_operands<A> = 0> auto abs(const A &a) {
     return detail::arithmetic<detail::op::abs>(a);
 }
 template <class A, detail::if_operands<A> = 0> auto isnan(const A &a) { return a != a; }
-/// The lesser one, element by element; NaN if one of them is NaN. With one operand, arraygpu::min(x) is its least element.
-template <class A, class B, detail::if_operands<A, B> = 0> auto min(const A &a, const B &b) {
-    detail::has_order<detail::element_type<A, B>>();
-    return detail::elementwise<detail::op::min, detail::element_type<A, B>>(a, b);
+namespace detail {
+/// The lesser or the greater one, as Code says.
+template <op Code, class A, class B> auto extremum(const A &a, const B &b) {
+    has_order<element_type<A, B>>();
+    return elementwise<Code, element_type<A, B>>(a, b);
 }
-template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, const B &b) {
-    detail::has_order<detail::element_type<A, B>>();
-    return detail::elementwise<detail::op::max, detail::element_type<A, B>>(a, b);
-}
-template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) {
-    using T = detail::element_type<A, L, H>;
+template <class A, class L, class H> auto clamped_to(const A &a, const L &low, const H &high) {
+    using T = element_type<A, L, H>;
     // with a number of the host it is an expression all the same
-    return arraygpu::min(arraygpu::max(expr<T, detail::rank_of<A>()>(detail::node_of<T>(a)), low), high);
+    return extremum<op::min>(extremum<op::max>(expr<T, rank_of<A>()>(node_of<T>(a)), low), high);
+}
+/// Enables what takes operands that are no expressions by themselves: arrays, views, elements.
+template <class X> struct is_expression : std::false_type {};
+template <class T, int Rank> struct is_expression<expr<T, Rank>> : std::true_type {};
+template <class X> using if_no_expression = std::enable_if_t<is_operand<X> && !is_expression<X>::value, int>;
+} // namespace detail
+/// The lesser one, element by element; NaN if one of them is NaN. With one operand, arraygpu::min(x) is its least element.
+template <class A, class B, detail::if_operands<A, B> = 0> auto min(const A &a, const B &b) { return detail::extremum<detail::op::min>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, const B &b) { return detail::extremum<detail::op::max>(a, b); }
+template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) {
+    return detail::clamped_to(a, low, high);
+}
+// The same of operands of one type: std::max and its like take two of any one type, and would be better than the functions above where a function has
+// `using std::max;` for numbers of the host. Of expressions, and of arrays, views and elements, these are more specialized.
+template <class T, int Rank, detail::if_operands<expr<T, Rank>> = 0> auto min(const expr<T, Rank> &a, const expr<T, Rank> &b) {
+    return detail::extremum<detail::op::min>(a, b);
+}
+template <class T, int Rank, detail::if_operands<expr<T, Rank>> = 0> auto max(const expr<T, Rank> &a, const expr<T, Rank> &b) {
+    return detail::extremum<detail::op::max>(a, b);
+}
+template <class T, int Rank, detail::if_operands<expr<T, Rank>> = 0>
+auto clamp(const expr<T, Rank> &a, const expr<T, Rank> &low, const expr<T, Rank> &high) {
+    return detail::clamped_to(a, low, high);
+}
+template <template <class> class Array, class T, detail::if_no_expression<Array<T>> = 0> auto min(const Array<T> &a, const Array<T> &b) {
+    return detail::extremum<detail::op::min>(a, b);
+}
+template <template <class> class Array, class T, detail::if_no_expression<Array<T>> = 0> auto max(const Array<T> &a, const Array<T> &b) {
+    return detail::extremum<detail::op::max>(a, b);
+}
+template <template <class> class Array, class T, detail::if_no_expression<Array<T>> = 0>
+auto clamp(const Array<T> &a, const Array<T> &low, const Array<T> &high) {
+    return detail::clamped_to(a, low, high);
 }
 /// a * b + c, rounded once.
 template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto mul_add(const A &a, const B &b, const C &c) {

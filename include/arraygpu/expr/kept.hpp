@@ -61,6 +61,12 @@ auto inclusive_scan(const filtered<E> &kept, const I &init, F &&f, const char *f
     const auto scan = [&](const auto &all, const auto &first, const auto &join) { return arraygpu::inclusive_scan(all, first, join, file, line); };
     return kept.with_values(detail::joined_kept(kept, init, f, scan), {file, line});
 }
+/// The same without the element itself: the first element is `init`.
+template <class E, class I, class F>
+auto exclusive_scan(const filtered<E> &kept, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const auto scan = [&](const auto &all, const auto &first, const auto &join) { return arraygpu::exclusive_scan(all, first, join, file, line); };
+    return kept.with_values(detail::joined_kept(kept, init, f, scan), {file, line});
+}
 /// The sum of `init` and the elements that are kept.
 template <class E, class I> auto reduce(const filtered<E> &kept, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::reduce(kept, init, detail::plus(), file, line);
@@ -68,6 +74,9 @@ template <class E, class I> auto reduce(const filtered<E> &kept, const I &init, 
 /// Sums of `init` and the kept elements so far.
 template <class E, class I> auto inclusive_scan(const filtered<E> &kept, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::inclusive_scan(kept, init, detail::plus(), file, line);
+}
+template <class E, class I> auto exclusive_scan(const filtered<E> &kept, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::exclusive_scan(kept, init, detail::plus(), file, line);
 }
 
 namespace detail {
@@ -155,6 +164,7 @@ ARRAYGPU_NOT_OF_KEPT(mean, "divide reduce(kept, 0) by kept.count()")
 ARRAYGPU_NOT_OF_KEPT(any, "write reduce(kept, false, f)")
 ARRAYGPU_NOT_OF_KEPT(all, "write reduce(kept, true, f)")
 ARRAYGPU_NOT_OF_KEPT(sort, "compute it by kept.to_vector()")
+ARRAYGPU_NOT_OF_KEPT(sort_descending, "compute it by kept.to_vector()")
 #undef ARRAYGPU_NOT_OF_KEPT
 
 } // namespace AGPU_HEADERS

@@ -20,15 +20,29 @@ template <op Code, class... X> auto arithmetic(const X &...x) {
     static_assert(!std::is_same_v<T, bool>, "arithmetic on truth values: use && || ! ^, or cast<int>(x)");
     return elementwise<Code, T>(x...);
 }
+template <class T> constexpr void has_bits() { static_assert(!is_real<T>, "an operation on bits, of numbers with fractions"); }
+/// A number of C++ beside bits of type T is a mask, whose bits that T does not have are all 0 or all 1: ~0x80, the int -129, is 0x7f beside std::uint8_t.
+template <class T, class X> decltype(auto) mask(const X &x) {
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<X> && !std::is_same_v<T, bool> && !std::is_same_v<X, bool>) {
+        const bool is_mask = has_number<std::make_unsigned_t<T>>(x < X(0) ? ~x : +x);
+        return is_mask ? static_cast<T>(x) : number_as<T>(x);
+    } else if constexpr (staged_type<X>::is) {
+        return staged(mask<T>(x.value()));
+    } else {
+        return (x);
+    }
+}
 /// An element-wise operation of integers or truth values.
 template <op Code, class... X> auto bitwise(const X &...x) {
     using T = element_type<X...>;
-    static_assert(!is_real<T>, "an operation on bits, of numbers with fractions");
-    return elementwise<Code, T>(x...);
+    has_bits<T>();
+    return elementwise<Code, T>(mask<T>(x)...);
 }
 template <op Code, class... X> auto shift(const X &...x) {
-    static_assert(!std::is_same_v<element_type<X...>, bool>, "truth values are not shifted");
-    return bitwise<Code>(x...);
+    using T = element_type<X...>;
+    static_assert(!std::is_same_v<T, bool>, "truth values are not shifted");
+    has_bits<T>();
+    return elementwise<Code, T>(x...);
 }
 template <class T> constexpr void has_order() {
     static_assert(!std::is_same_v<T, bool>, "truth values have no order: use any, all, or cast<int>(x)");

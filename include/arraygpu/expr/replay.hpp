@@ -55,6 +55,11 @@ public:
 private:
     static constexpr std::size_t most_results = 16;
     static std::string name_of_result(std::size_t i) { return "result" + (i ? std::to_string(i) : std::string()); }
+    static std::string numbered(const char *letter, std::size_t i) {
+        std::string name = letter;
+        name += std::to_string(i);
+        return name;
+    }
     static agpu_builder *created() {
         agpu_builder *made = nullptr;
         check(agpu_builder_create("expression", &made));
@@ -72,7 +77,7 @@ private:
         std::size_t arrays = 0, scalars = 0;
         for (std::size_t i = 0; i < most_results; ++i) names_.push_back(name_of_result(i));
         for (const parameter &p : key_.parameters()) {
-            const std::string name = unused(p.name ? std::string(p.name) : p.rank ? "v" + std::to_string(arrays) : "s" + std::to_string(scalars));
+            const std::string name = unused(p.name ? std::string(p.name) : p.rank ? numbered("v", arrays) : numbered("s", scalars));
             (p.rank ? arrays : scalars) += 1;
             next_scalar_ = arrays;
             agpu_node made = 0;

@@ -87,7 +87,7 @@ struct window_shape {
     }
 };
 template <class E> window_shape windows_of(const char *word, const E &e, const extents_in &count) {
-    const window_shape all{word, E::rank, count, extents_of(first_node(e))};
+    const window_shape all{word, rank_of_any<E>(), count, extents_of(first_node(e))};
     all.check();
     return all;
 }
@@ -97,9 +97,11 @@ template <class E> E window(const E &e, const window_shape &all, int axis, std::
 }
 /// The windows along the axes from one on, nested.
 template <int Axis, class E> auto windows_from(const E &e, const window_shape &all, const std::string &of, place at) {
+    // an expression of structs has no members but its fields
+    constexpr int rank = rank_of_any<E>();
     constexpr const char *names[] = {"planes", "rows", "columns"};
-    const char *const name = E::rank == 1 ? "elements" : names[3 - E::rank + Axis];
-    if constexpr (Axis + 1 == E::rank) {
+    const char *const name = rank == 1 ? "elements" : names[3 - rank + Axis];
+    if constexpr (Axis + 1 == rank) {
         std::vector<E> parts;
         for (std::int64_t i = 0; i < all.count.n[Axis]; ++i) parts.push_back(window(e, all, Axis, i, at));
         return window_list<E>(std::move(parts), of, name);
@@ -260,7 +262,7 @@ template <class A, class P> auto replaced(const A &a, const P &part, const exten
     static_assert(is_operand<P> || is_compound<P>, "the part is an array, a view or an expression");
     const auto e = as_expr(a);
     const auto other = as_expr(part);
-    static_assert(std::decay_t<decltype(e)>::rank == std::decay_t<decltype(other)>::rank, "the part has another rank than the array");
+    static_assert(rank_of_any<A>() == rank_of_any<P>(), "the part has another rank than the array");
     using E = typename std::decay_t<decltype(e)>::value_type;
     static_assert(std::is_same_v<typename std::decay_t<decltype(other)>::value_type, E>, "the part has another element type than the array: write cast<T>(part)");
     std::vector<node_ptr> parts;

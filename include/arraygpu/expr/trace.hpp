@@ -73,10 +73,10 @@ template <int Rank, std::uint32_t N, class F, class... V> auto mapped(F &f, plac
 }
 /// generate: the extents, a variable for the index of each axis, and the result of f.
 template <int Rank, class F, class... V>
-auto generated(F &f, place at, std::array<node_ptr, Rank> extents, const extents_in &known, const V &...index) {
+auto generated(F &f, place at, std::array<node_ptr, std::size_t(Rank)> extents, const extents_in &known, const V &...index) {
     static_assert(sizeof...(V) == Rank);
     const auto &element = f(index...);
-    node_ptr operands[2 * Rank + 1];
+    node_ptr operands[2 * std::size_t(Rank) + 1];
     int axis = 0;
     ((operands[axis] = count_of(index.c_node().get(), std::move(extents[std::size_t(axis)]), known.n[axis]), operands[Rank + axis] = index.c_node(), ++axis),
      ...);

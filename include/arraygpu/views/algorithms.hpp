@@ -198,6 +198,13 @@ template <class P> auto reducible(const range<P> &r) {
     else
         return r.array();
 }
+/// The left operand of `|` as what words are called with: what a filter keeps stays what it is.
+template <class X> decltype(auto) in_words(X &&x) {
+    if constexpr (is_filtered<std::decay_t<X>>::value)
+        return static_cast<const std::decay_t<X> &>(x);
+    else
+        return reducible(as_range(static_cast<X &&>(x)));
+}
 
 } // namespace detail
 
@@ -245,7 +252,7 @@ void fill(Out &&out, const V &value) {
     using T = detail::element_type<std::decay_t<Out>>;
     if constexpr (detail::is_number<V>) {
         detail::beside<T, V>();
-        if (out.size()) out.fill(static_cast<T>(value));
+        if (out.size()) out.fill(detail::number_as<T>(value));
     } else {
         arraygpu::copy(repeat(expr<T, 0>(value), std::int64_t(out.size())), out);
     }
@@ -274,10 +281,7 @@ template <class I, class F,
           std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_convertible_v<F, const char *>, int> = 0>
 auto reduce(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::adaptor{[=](auto &&x) {
-        if constexpr (detail::is_filtered<std::decay_t<decltype(x)>>::value)
-            return arraygpu::reduce(x, init, f, file, line);
-        else
-            return arraygpu::reduce(detail::reducible(detail::as_range(x)), init, f, file, line);
+        return arraygpu::reduce(detail::in_words(x), init, f, file, line);
     }};
 }
 /// `view | fold(init, f)`: see fold(x, init, f).

@@ -9,9 +9,11 @@ namespace arraygpu {
 inline namespace AGPU_HEADERS(v_) {
 namespace detail {
 
-/// A vector as a view; a tuple of vectors as a view of tuples.
+/// A vector as a view; a tuple of vectors as a view of tuples; what a filter keeps as it is.
 template <class R> auto as_view(const R &made) {
-    if constexpr (is_tuple<R>::value)
+    if constexpr (is_filtered<R>::value)
+        return made;
+    else if constexpr (is_tuple<R>::value)
         return std::apply([](const auto &...one) { return views::zip(one...); }, made);
     else
         return as_range(made);
@@ -43,27 +45,37 @@ template <class In, class Out> std::int64_t unique_copy(In &&in, Out &&out, cons
 
 namespace views {
 
-/// The partial results of a reduction, of scalars or of tuples: see arraygpu::inclusive_scan(x, init, f).
+/// The partial results of a reduction, of scalars or of tuples, also of what a filter keeps: see arraygpu::inclusive_scan(x, init, f).
 template <class I, class F> auto inclusive_scan(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::inclusive_scan(detail::reducible(detail::as_range(x)), init, f, file, line)); }};
+    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::inclusive_scan(detail::in_words(x), init, f, file, line)); }};
 }
 template <class I, class F> auto exclusive_scan(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::exclusive_scan(detail::reducible(detail::as_range(x)), init, f, file, line)); }};
+    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::exclusive_scan(detail::in_words(x), init, f, file, line)); }};
 }
 /// The elements for which the condition holds, as a filtered vector, whose size only the device knows.
 template <class F> auto filter(F condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return arraygpu::filter(detail::reducible(detail::as_range(x)), condition, file, line); }};
+    return detail::adaptor{[=](auto &&x) { return arraygpu::filter(detail::in_words(x), condition, file, line); }};
 }
 
 namespace functions {
 struct sort {
-    template <class X> auto operator()(X &&x) const { return detail::as_range(arraygpu::sort(detail::as_range(static_cast<X &&>(x)).array())); }
+    template <class X> auto operator()(X &&x) const {
+        if constexpr (detail::is_filtered<std::decay_t<X>>::value)
+            arraygpu::sort(x);
+        else
+            return detail::as_range(arraygpu::sort(detail::as_range(static_cast<X &&>(x)).array()));
+    }
 };
 struct sort_descending {
-    template <class X> auto operator()(X &&x) const { return detail::as_range(arraygpu::sort_descending(detail::as_range(static_cast<X &&>(x)).array())); }
+    template <class X> auto operator()(X &&x) const {
+        if constexpr (detail::is_filtered<std::decay_t<X>>::value)
+            arraygpu::sort_descending(x);
+        else
+            return detail::as_range(arraygpu::sort_descending(detail::as_range(static_cast<X &&>(x)).array()));
+    }
 };
 struct unique {
-    template <class X> auto operator()(X &&x) const { return arraygpu::unique(detail::as_range(static_cast<X &&>(x)).array()); }
+    template <class X> auto operator()(X &&x) const { return arraygpu::unique(detail::in_words(static_cast<X &&>(x))); }
 };
 } // namespace functions
 /// The elements in order: `x | views::sort`.
