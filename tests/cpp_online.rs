@@ -188,5 +188,5 @@ fn headers_are_short() {
     let [plain, expressions, views] =
         ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| lines(folder.path(), h));
     println!("arraygpu.hpp {plain} lines, with expr.hpp {expressions}, with views.hpp {views}");
-    assert!(expressions - plain < 5200 && views - plain < 6200, "{plain} {expressions} {views}");
+    assert!(expressions - plain < 5400 && views - plain < 6500, "{plain} {expressions} {views}");
 }

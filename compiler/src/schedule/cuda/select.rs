@@ -195,6 +195,8 @@ fn elements(
             list(&[("_short", Guards::contiguous().narrow())], small_map::profit()),
         ));
         if l.wanted == Scope::ShortGpu {
+            // it is the only one
+            groups.iter_mut().for_each(|g| g.may_be_left_out = false);
             return groups;
         }
     }

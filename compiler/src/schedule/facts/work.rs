@@ -124,16 +124,11 @@ pub(in crate::schedule) fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Va
     (sum, before)
 }
 
-/// Returns the number of steps of an element's loop, a guess unless its number of steps alone ends it and is a
-/// constant.
+/// Returns the number of steps of an element's loop: a guess, unless it is a constant and nothing else ends the loop.
 fn steps(g: &Graph, op: &Op) -> u32 {
     let Op::Loop { step, count, .. } = op else { return 1 };
-    let most = g.as_lit(*count).map(|n| n.as_i64().clamp(0, u32::MAX.into()) as u32);
-    match most {
-        Some(most) if element_loops::is_counted(g, step) => most,
-        Some(most) => most.min(GUESSED_LENGTH),
-        None => GUESSED_LENGTH,
-    }
+    let counted = g.as_lit(*count).filter(|_| element_loops::is_counted(g, step));
+    counted.map_or(GUESSED_LENGTH, |n| n.as_i64().clamp(0, u32::MAX.into()) as u32)
 }
 
 /// Returns the number of operations of one step of a nested reduction, and the nodes that it needs
