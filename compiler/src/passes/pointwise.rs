@@ -16,7 +16,6 @@
 //! share. A few short steps are written one after the other. The pass comes before the steps are compiled by
 //! themselves. To see what elements read, it runs the passes up to `prove` on a copy of the step.
 
-use super::pipeline;
 use crate::core::calls::{rules_of_call, without_unused};
 use crate::core::element_loops::looped;
 use crate::core::equations::Equations;
@@ -37,21 +36,24 @@ const FEW_OPERATIONS: i64 = 256;
 /// The number of operations that an elementary function counts as.
 const OF_ELEMENTARY: i64 = 32;
 
+/// Returns a step after the passes up to `prove`.
+type Proven<'p> = dyn Fn(&Function) -> Result<Function> + 'p;
+
 /// Runs the pass, in the steps of iterations as well.
-pub fn run(mut f: Function) -> Result<Function> {
+pub fn run(mut f: Function, proven: &Proven) -> Result<Function> {
     if f.steps.is_empty() {
         return Ok(f);
     }
     for step in &mut f.steps {
         if !step.steps.is_empty() {
-            *step = Arc::new(run(Function::clone(step))?);
+            *step = Arc::new(run(Function::clone(step), proven)?);
         }
     }
     let mut known: HashMap<u32, Vec<PointwiseStates>> = HashMap::default();
     let mut rules = Vec::new();
     let mut made = rewrite_from(&f, false, &mut |g, op, old| {
         let Op::Iterate { step, which, form: Form::Last, count, args } = &op else { return g.add(op) };
-        let groups = known.entry(*step).or_insert_with(|| groups(&f.steps[*step as usize]));
+        let groups = known.entry(*step).or_insert_with(|| groups(&f.steps[*step as usize], proven));
         match groups.iter().find(|states| states.members.contains(which)) {
             Some(states) if f.graph.is_closed(old) && states.have_elements(g, *count, args) => {
                 rules.extend(rules_of_call(&f.steps[*step as usize], args, g));
@@ -88,12 +90,12 @@ struct PointwiseStates {
 }
 
 /// Returns the states of a step that become loops of elements: all of them, or none.
-fn groups(step: &Function) -> Vec<PointwiseStates> {
+fn groups(step: &Function, proven: &Proven) -> Vec<PointwiseStates> {
     if !may_be_pointwise(step) {
         return Vec::new();
     }
     // an error of the author's program is reported by the passes that compile the step
-    let Ok(fused) = pipeline::with_proven_reads(step) else { return Vec::new() };
+    let Ok(fused) = proven(step) else { return Vec::new() };
     // the launches of the step that is left would make all states, those with loops a second time
     let all: Option<Vec<_>> =
         connected(&fused).into_iter().map(|members| pointwise(&fused, members)).collect();

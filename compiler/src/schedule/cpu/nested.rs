@@ -31,40 +31,73 @@ pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>
     Ok(value.into_iter().map(Expr::Reg).collect())
 }
 
+/// The maximum length of a sequence of which no more columns are joined than it has elements, though absent ones have a
+/// value: loops of constant bounds over all 128 columns are vectors, but take longer.
+const SHORT: i64 = 16;
+
 /// Emits the reduction of a tile whose last row may have fewer than 128 columns.
 fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-    let Tile { r, place, base, count } = tile;
+    let Tile { r, place, count, .. } = tile;
     let columns = columns_of(l, r, out);
-    let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
-    let of_row = |l: &mut Lower, first: Option<&Expr>, count: &Expr| -> Result<Vec<Stmt>> {
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let acc = r.variables(l.launch);
-        let roots = match first {
-            None => r.first(l.launch, index),
-            Some(_) => r.step(l.launch, &acc, index),
-        };
-        let mut all = Vec::new();
-        let number = first.filter(|_| r.is_counted()).map(|row| number_of(row, r.types[0]));
-        let number = number.map(|e| bind(l, "number", e, &mut all));
-        let base = first.map_or(base.clone(), |row| base.clone().plus(row.clone()));
-        let mut elements = each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
-            let mut vars = place.vars.to_vec();
-            let i = bind(l, "i", base.clone().plus(c.clone()), out);
-            vars.push((index, i));
-            let known = number.iter().cloned();
-            vars.extend(acc.iter().copied().zip(known.clone()));
-            let before = if first.is_some() { &acc[known.count()..] } else { &[] };
-            let column = Column { all: &columns, at: c, before };
-            column.step(l, vars, (&roots, conditions), place.at, out)
-        })?;
-        all.append(&mut elements);
-        Ok(all)
+    if !r.has_identity(l.launch) {
+        return filled_rows(l, tile, &columns, out);
+    }
+    let total = variables(l, r, out);
+    let (mut few, mut many) = (row_of(l, tile, &columns, None, count)?, Vec::new());
+    let values = short_tree_of(l, r, place, &columns, count.clone(), &mut few)?;
+    assign(&total, values, &mut few);
+    let values = filled_rows(l, tile, &columns, &mut many)?;
+    assign(&total, values, &mut many);
+    let is = |op, n| Expr::binary(op, count.clone(), Expr::int(n));
+    let is_short = Expr::binary(BinaryOp::And, is(BinaryOp::Gt, 0), is(BinaryOp::Le, SHORT));
+    out.push(Stmt::If(is_short, few, many));
+    Ok(total.into_iter().map(Expr::Reg).collect())
+}
+
+/// Emits the loop over the elements of a row: the first `count` ones from element `first` of the tile on. If that is
+/// `None`, the elements begin the columns, else they join them.
+fn row_of(
+    l: &mut Lower,
+    tile: &Tile,
+    columns: &[Mem],
+    first: Option<&Expr>,
+    count: &Expr,
+) -> Result<Vec<Stmt>> {
+    let Tile { r, place, base, .. } = tile;
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    let acc = r.variables(l.launch);
+    let roots = match first {
+        None => r.first(l.launch, index),
+        Some(_) => r.step(l.launch, &acc, index),
     };
+    let mut all = Vec::new();
+    let number = first.filter(|_| r.is_counted()).map(|row| number_of(row, r.types[0]));
+    let number = number.map(|e| bind(l, "number", e, &mut all));
+    let base = first.map_or(base.clone(), |row| base.clone().plus(row.clone()));
+    let mut elements = each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
+        let mut vars = place.vars.to_vec();
+        let i = bind(l, "i", base.clone().plus(c.clone()), out);
+        vars.push((index, i));
+        let known = number.iter().cloned();
+        vars.extend(acc.iter().copied().zip(known.clone()));
+        let before = if first.is_some() { &acc[known.count()..] } else { &[] };
+        let column = Column { all: columns, at: c, before };
+        column.step(l, vars, (&roots, conditions), place.at, out)
+    })?;
+    all.append(&mut elements);
+    Ok(all)
+}
+
+/// Emits the reduction of a tile. Absent columns are filled with the identity, if there is one.
+fn filled_rows(l: &mut Lower, tile: &Tile, columns: &[Mem], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    let Tile { r, place, count, .. } = tile;
+    let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let of_row = |l: &mut Lower, first: Option<&Expr>, count: &Expr| row_of(l, tile, columns, first, count);
     let has_identity = r.has_identity(l.launch);
     if has_identity {
         // absent columns are filled with the identity, so that all loops of the tree have constant bounds even if the
         // sequence is short
-        fill(l, &columns, r.absent(l.launch), out);
+        fill(l, columns, r.absent(l.launch), out);
     } else {
         out.extend(of_row(l, None, &width)?);
     }
@@ -88,15 +121,15 @@ fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr
         out.push(Stmt::Seq(row, first, rows, body));
     }
     if has_identity {
-        let values = tree_of(l, r, place, &columns, out)?;
+        let values = tree_of(l, r, place, columns, out)?;
         return Ok(values.into_iter().map(|e| bind(l, "total", e, out)).collect());
     }
     // loops that vectorise join 128 columns; a general loop joins fewer
     let total = variables(l, r, out);
     let (mut full, mut short) = (Vec::new(), Vec::new());
-    let values = tree_of(l, r, place, &columns, &mut full)?;
+    let values = tree_of(l, r, place, columns, &mut full)?;
     assign(&total, values, &mut full);
-    let values = short_tree_of(l, r, place, &columns, width.clone(), &mut short)?;
+    let values = short_tree_of(l, r, place, columns, width.clone(), &mut short)?;
     assign(&total, values, &mut short);
     out.push(Stmt::If(Expr::binary(BinaryOp::Eq, width, Expr::int(COLUMNS)), full, short));
     Ok(total.into_iter().map(Expr::Reg).collect())
