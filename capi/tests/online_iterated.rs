@@ -87,7 +87,10 @@ fn the_launches_of_all_turns_are_timed() {
     let b = Built::new();
     let x = b.param(c"x", F32, 1);
     let (inner, [state, _]) = step(&b, &[x]);
-    let next = inner.apply("add", &[state, state]);
+    // an element needs the other one, or all turns would be one launch
+    let mut other = 0;
+    ok(unsafe { agpu_builder_reverse(inner.0, state, 0, &mut other) });
+    let next = inner.apply("add", &[state, other]);
     let (ten, mut last) = (b.constant(I64, 10i64), 0);
     ok(unsafe { agpu_builder_iterate(b.0, ten, inner.0, &next, 1, false, null_mut(), 0, 0, &mut last) });
     let program = b.compile(&[last]);
@@ -100,7 +103,7 @@ fn the_launches_of_all_turns_are_timed() {
         ok(agpu_context_profile(context, false));
         ok(agpu_program_free(program));
     }
-    assert_eq!((y.get(), count), (vec![1024.0, 2048.0], 10));
+    assert_eq!((y.get(), count), (vec![1536.0, 1536.0], 10));
 }
 
 #[test]
