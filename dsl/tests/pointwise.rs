@@ -109,19 +109,6 @@ fn scalar_states_beside_arrays() {
 }
 
 #[test]
-fn counters() {
-    // the numbers of steps as a state, as before there was `iterate_indexed`
-    let f = lower(["x", "k"], "r", |x: VExp<f32>, k: SExp<i64>| {
-        let (x, _) = iterate(k, (x, fill(1, 0i64)), |(x, step)| {
-            let t = step.at(0);
-            (x * 0.5 + t.cast::<f32>(), step + 1)
-        });
-        x
-    });
-    for_counts(&f, &[vector(&X)]);
-}
-
-#[test]
 fn iterations_in_iterations_and_what_follows() {
     let f = lower(["x", "k"], "r", |x: VExp<f32>, k: SExp<i64>| {
         x.iterate(k, |x| x + x.iterate(40, |y| y.map(|y| y.abs().sqrt())))
@@ -141,6 +128,10 @@ fn iterations_in_iterations_and_what_follows() {
     for k in [0i64, 1, 3] {
         everywhere(&f, &[vector(&X), scalar(k)]);
     }
+    // a step with a sort
+    let f = lower(["x", "k"], "r", |x: VExp<f32>, k: SExp<i64>| x.iterate(k, |x| x.sort() * 0.5 + x));
+    assert!(iterations(&f) > 0);
+    everywhere(&f, &[vector(&[3f32, 1., 2.]), scalar(2i64)]);
 }
 
 #[test]

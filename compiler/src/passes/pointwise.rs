@@ -110,7 +110,7 @@ fn may_be_pointwise(step: &Function) -> bool {
         Op::Slice { src, .. } | Op::Reverse(src, _) | Op::Permute(src, _) | Op::Pick { src, .. } => {
             is_outside(*src)
         }
-        Op::Materialize(_) | Op::Iterate { .. } => false,
+        Op::Materialize(_) | Op::Iterate { .. } | Op::Argsort(_) => false,
         op => !op.is_reduction() && !op.is_stored_apart(),
     };
     !step.needs(|n| !is_plain(n))
@@ -164,10 +164,6 @@ fn pointwise(f: &Function, members: Vec<u32>) -> Option<PointwiseStates> {
     for ((which, single), state) in members.iter().zip(&is_single).zip(states) {
         let array = f.graph.add(Op::Param(*which));
         replacements.insert(f.graph.add(Op::Elem(array, own_index(*single).to_vec())), *state);
-        if *single {
-            // a state keeps its extents, which is a shape rule, so the first element is there
-            replacements.insert(f.graph.add(Op::At(array, first.to_vec())), *state);
-        }
     }
     replacements.insert(f.graph.add(Op::Turn), turn);
     let mut read_by_turn = Vec::new();

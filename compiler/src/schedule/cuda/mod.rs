@@ -165,9 +165,7 @@ pub fn kernels(
     }
     // the warnings say that each thread runs a loop; here that is true of the last variant in the list alone, which
     // runs if no other variant can
-    let shares_loops = |d: &Draft| matches!(d.strategy, Strategy::SegmentedRows | Strategy::SegmentedColumns);
-    let is_segmented =
-        c.facts.segments.is_some() || c.facts.ragged.is_some() || kernels.iter().any(shares_loops);
+    let is_segmented = c.facts.segments.is_some() || c.facts.ragged.is_some();
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
