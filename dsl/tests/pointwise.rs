@@ -159,3 +159,15 @@ fn records_of_the_first_state_and_of_steps() {
     assert_eq!(iterations(&f), 1);
     assert!(recorded(&f, &args(2)).starts_with("element 1"));
 }
+
+/// A number of steps is a bound, which leaves no record where it divides by zero.
+#[test]
+fn numbers_of_steps_leave_no_record() {
+    let f = lower(["x", "k", "m"], "r", |x: VExp<f32>, k: SExp<i64>, m: SExp<i64>| {
+        x.iterate((k % m).max(0), |x| x * 0.5)
+    });
+    assert_eq!(iterations(&f), 0, "{f}");
+    for m in [0i64, 3] {
+        everywhere(&f, &[vector(&X), scalar(5i64), scalar(m)]);
+    }
+}

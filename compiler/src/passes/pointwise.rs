@@ -16,6 +16,7 @@
 //! share. A few short steps are written one after the other. The pass comes before the steps are compiled by
 //! themselves. To see what elements read, it runs the passes up to `prove` on a copy of the step.
 
+use crate::core::bounds::Bounds;
 use crate::core::calls::{rules_of_call, without_unused};
 use crate::core::element_loops::looped;
 use crate::core::equations::Equations;
@@ -50,12 +51,19 @@ pub fn run(mut f: Function, proven: &Proven) -> Result<Function> {
         }
     }
     let mut known: HashMap<u32, Vec<PointwiseStates>> = HashMap::default();
-    let mut rules = Vec::new();
-    let mut made = rewrite_from(&f, false, &mut |g, op, old| {
-        let Op::Iterate { step, which, form: Form::Last, count, args } = &op else { return g.add(op) };
+    let (mut rules, mut bounds) = (Vec::new(), Bounds::default());
+    let mut made = rewrite_from(&f, false, &mut |g, mut op, old| {
+        if !matches!(op, Op::Iterate { form: Form::Last, .. }) {
+            return g.add(op);
+        }
+        // the number of steps of an iteration leaves no record, that of a loop does
+        bounds.of(g, &mut op);
+        let Op::Iterate { step, which, count, args, .. } = &op else { unreachable!("matched") };
         let groups = known.entry(*step).or_insert_with(|| groups(&f.steps[*step as usize], proven));
+        // a scalar leaves its records once, also where there are no elements
+        let records = args.iter().chain([count]).any(|a| g.ty(*a).is_scalar() && loses_record(g, *a));
         match groups.iter().find(|states| states.members.contains(which)) {
-            Some(states) if f.graph.is_closed(old) && states.have_elements(g, *count, args) => {
+            Some(states) if !records && f.graph.is_closed(old) && states.have_elements(g, *count, args) => {
                 rules.extend(rules_of_call(&f.steps[*step as usize], args, g));
                 states.element_loop(g, *which, *count, args)
             }
