@@ -3,7 +3,7 @@
 use super::rewrite::rewrite_from;
 use super::simplify::{extent, simplify};
 use super::{Form, Function, Graph, NodeId, Op, Require};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Returns the shape rules of a step that is called with these arguments.
 pub fn rules_of_call(step: &Function, args: &[NodeId], g: &mut Graph) -> Vec<Require> {
@@ -13,6 +13,12 @@ pub fn rules_of_call(step: &Function, args: &[NodeId], g: &mut Graph) -> Vec<Req
         Require { a, b, ..r.clone() }
     };
     step.requires.iter().map(&mut of_call).collect()
+}
+
+/// Adds shape rules to a function that it does not have yet.
+pub fn add_rules(f: &mut Function, rules: Vec<Require>) {
+    let mut known: HashSet<_> = f.requires.iter().map(|r| (r.rule, r.a, r.b)).collect();
+    f.requires.extend(rules.into_iter().filter(|r| known.insert((r.rule, r.a, r.b))));
 }
 
 /// Removes the steps that no iteration makes.

@@ -3,6 +3,7 @@
 
 use super::{Expr, Reg, Stmt};
 use crate::loc::Loc;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Calls `$f` on the expressions of a statement, in order; for `&` and `&mut`.
 macro_rules! expressions {
@@ -174,4 +175,34 @@ pub fn has(body: &[Stmt], property: &dyn Fn(&Expr) -> bool) -> bool {
         s.expressions(&mut |e| found = found || in_expression(e, property));
         found || s.blocks().into_iter().any(|b| has(b, property))
     })
+}
+
+/// Calls `f` on all expressions of a block and its inner blocks, and on all their parts.
+pub fn each_expression(body: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+    fn each(e: &Expr, f: &mut dyn FnMut(&Expr)) {
+        f(e);
+        e.children(|child| each(child, f));
+    }
+    for s in body {
+        s.expressions(&mut |e| each(e, f));
+        s.blocks().into_iter().for_each(|b| each_expression(b, f));
+    }
+}
+
+/// Returns the registers that a block and its inner blocks set: each `let` with its value, and `None` for those that
+/// are assigned.
+pub fn definitions(body: &[Stmt]) -> HashMap<Reg, Option<&Expr>> {
+    fn add<'a>(body: &'a [Stmt], out: &mut HashMap<Reg, Option<&'a Expr>>) {
+        for s in body {
+            match s {
+                Stmt::Let(r, e, _) => drop(out.insert(*r, Some(e))),
+                Stmt::Var(r, _) | Stmt::Assign(r, _) => drop(out.insert(*r, None)),
+                _ => {}
+            }
+            s.blocks().into_iter().for_each(|b| add(b, out));
+        }
+    }
+    let mut out = HashMap::default();
+    add(body, &mut out);
+    out
 }

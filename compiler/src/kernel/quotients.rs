@@ -18,7 +18,7 @@
 //! Where a quotient is clamped to a bound, as at the edges of an image, the new loop has the quotients that are not.
 
 use super::clone_body::Renaming;
-use super::parts::operations;
+use super::parts::{definitions, each_expression, operations};
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -51,8 +51,7 @@ fn split(k: &mut Kernel, s: &Stmt) -> Option<Vec<Stmt>> {
     if body.iter().any(|s| s.has_loop() || matches!(s, Stmt::Local(_))) {
         return None;
     }
-    let mut of_counter = OfCounter { counter: *counter, set: HashMap::default() };
-    of_counter.add(body);
+    let of_counter = OfCounter { counter: *counter, set: definitions(body) };
     let divisions = of_counter.divisions(body);
     let by = divisions.iter().filter(|d| d.op == BinaryOp::Div).map(|d| d.by).max()?;
     let copies = operations(body).saturating_mul(by as usize);
@@ -127,18 +126,7 @@ struct OfCounter<'a> {
     set: HashMap<Reg, Option<&'a Expr>>,
 }
 
-impl<'a> OfCounter<'a> {
-    fn add(&mut self, body: &'a [Stmt]) {
-        for s in body {
-            match s {
-                Stmt::Let(r, e, _) => drop(self.set.insert(*r, Some(e))),
-                Stmt::Var(r, _) | Stmt::Assign(r, _) => drop(self.set.insert(*r, None)),
-                _ => {}
-            }
-            s.blocks().into_iter().for_each(|b| self.add(b));
-        }
-    }
-
+impl OfCounter<'_> {
     /// Returns `e - counter`, if that is a constant.
     fn distance(&self, e: &Expr) -> Option<i64> {
         let constant = |e: &Expr| if let Expr::Lit(l) = e { l.as_int() } else { None };
@@ -193,7 +181,7 @@ impl<'a> OfCounter<'a> {
     /// Returns the clamps of quotients by the divisor `by`.
     fn clamps(&self, body: &[Stmt], by: i64) -> Vec<Clamp> {
         let mut out: Vec<Clamp> = Vec::new();
-        visit(body, &mut |e| {
+        each_expression(body, &mut |e| {
             let Expr::Binary(op, ..) = e else { return };
             let Some((d, bound)) = self.clamped(e).filter(|(d, _)| d.by == by) else { return };
             // the quotients of the copies are the loop's counter and a constant, which is least for the first one
@@ -211,7 +199,7 @@ impl<'a> OfCounter<'a> {
     /// Returns the quotients and remainders in a body.
     fn divisions(&self, body: &[Stmt]) -> Vec<Division> {
         let mut out = Vec::new();
-        visit(body, &mut |e| out.extend(self.division(e)));
+        each_expression(body, &mut |e| out.extend(self.division(e)));
         out
     }
 
@@ -219,7 +207,7 @@ impl<'a> OfCounter<'a> {
     /// the copies read those at every second, third .. element.
     fn reads_at_quotients(&self, body: &[Stmt]) -> bool {
         let (mut at_quotients, mut at_counter) = (0, 0);
-        visit(body, &mut |e| {
+        each_expression(body, &mut |e| {
             if let Expr::Load(Mem::Array(_), at) | Expr::LoadIf(Mem::Array(_), at, _) = e {
                 let (quotient, counter) = self.depends(at);
                 at_quotients += u32::from(quotient);
@@ -278,16 +266,5 @@ impl<'a> OfCounter<'a> {
         let mut out = body.to_vec();
         statements(&mut out, &replaced);
         out
-    }
-}
-
-fn visit(body: &[Stmt], f: &mut dyn FnMut(&Expr)) {
-    fn each(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-        f(e);
-        e.children(|child| each(child, f));
-    }
-    for s in body {
-        s.expressions(&mut |e| each(e, f));
-        s.blocks().into_iter().for_each(|b| visit(b, f));
     }
 }

@@ -17,6 +17,7 @@
 //! constant stay, because C compilers turn them into multiplications.
 
 use super::clone_body::Renaming;
+use super::parts::{definitions, each_expression};
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -62,21 +63,9 @@ struct Own<'a> {
 
 impl<'a> Own<'a> {
     fn of(counter: Reg, body: &'a [Stmt]) -> Own<'a> {
-        let mut own = Own { counter, set: HashMap::default() };
-        own.set.insert(counter, None);
-        own.add(body);
-        own
-    }
-
-    fn add(&mut self, body: &'a [Stmt]) {
-        for s in body {
-            match s {
-                Stmt::Let(r, e, _) => drop(self.set.insert(*r, Some(e))),
-                Stmt::Var(r, _) | Stmt::Assign(r, _) => drop(self.set.insert(*r, None)),
-                _ => {}
-            }
-            s.blocks().into_iter().for_each(|b| self.add(b));
-        }
+        let mut set = definitions(body);
+        set.insert(counter, None);
+        Own { counter, set }
     }
 
     /// Rewrites an i64 expression in terms of registers from outside the loop; `None` if it depends on the iteration.
@@ -120,7 +109,7 @@ impl<'a> Own<'a> {
     /// are the same in all iterations.
     fn split(&self, body: &[Stmt]) -> Option<Split> {
         let mut found = None;
-        visit(body, &mut |e| {
+        each_expression(body, &mut |e| {
             let Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, b) = e else { return };
             if found.is_some() || matches!(**b, Expr::Lit(_)) {
                 return;
@@ -130,17 +119,6 @@ impl<'a> Own<'a> {
             }
         });
         found
-    }
-}
-
-fn visit(body: &[Stmt], f: &mut dyn FnMut(&Expr)) {
-    fn each(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-        f(e);
-        e.children(|child| each(child, f));
-    }
-    for s in body {
-        s.expressions(&mut |e| each(e, f));
-        s.blocks().into_iter().for_each(|b| visit(b, f));
     }
 }
 

@@ -17,7 +17,7 @@
 //! themselves. To see what elements read, it runs the passes up to `prove` on a copy of the step.
 
 use crate::core::bounds::Bounds;
-use crate::core::calls::{rules_of_call, without_unused};
+use crate::core::calls::{add_rules, rules_of_call, without_unused};
 use crate::core::element_loops::looped;
 use crate::core::equations::Equations;
 use crate::core::graph::replace::{Found, replaced_by};
@@ -25,11 +25,11 @@ use crate::core::linear::Linear;
 use crate::core::records::{loses_record, may_record};
 use crate::core::rewrite::{lambda_of, rewrite_from};
 use crate::core::simplify::{extent, extents, simplify as simplified};
-use crate::core::{Form, Function, Graph, Lambda, NodeId, Op, Require};
+use crate::core::{Form, Function, Graph, Lambda, NodeId, Op};
 use crate::error::Result;
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
 
 /// The maximum number of operations of all steps that are written one after the other.
@@ -52,6 +52,8 @@ pub fn run(mut f: Function, proven: &Proven) -> Result<Function> {
     }
     let mut known: HashMap<u32, Vec<PointwiseStates>> = HashMap::default();
     let (mut rules, mut bounds) = (Vec::new(), Bounds::default());
+    // all states of an iteration are one call
+    let mut called = HashSet::default();
     let mut made = rewrite_from(&f, false, &mut |g, mut op, old| {
         if !matches!(op, Op::Iterate { form: Form::Last, .. }) {
             return g.add(op);
@@ -64,19 +66,15 @@ pub fn run(mut f: Function, proven: &Proven) -> Result<Function> {
         let records = args.iter().chain([count]).any(|a| g.ty(*a).is_scalar() && loses_record(g, *a));
         match groups.iter().find(|states| states.members.contains(which)) {
             Some(states) if !records && f.graph.is_closed(old) && states.have_elements(g, *count, args) => {
-                rules.extend(rules_of_call(&f.steps[*step as usize], args, g));
+                if called.insert((*step, args.clone())) {
+                    rules.extend(rules_of_call(&f.steps[*step as usize], args, g));
+                }
                 states.element_loop(g, *which, *count, args)
             }
             _ => g.add(op),
         }
     });
-    let is_new =
-        |made: &Function, r: &Require| made.requires.iter().all(|o| (o.rule, o.a, o.b) != (r.rule, r.a, r.b));
-    for r in rules {
-        if is_new(&made, &r) {
-            made.requires.push(r);
-        }
-    }
+    add_rules(&mut made, rules);
     Ok(without_unused(made))
 }
 
