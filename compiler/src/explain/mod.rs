@@ -194,8 +194,8 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     })
 }
 
-/// Returns the places of the iterations that are loops of elements after the passes (`passes/pointwise.rs`), which are
-/// those whose step is left out.
+/// Returns the places of the iterations that are loops of elements after the passes (`passes/pointwise.rs`), which
+/// are those whose step is left out.
 fn element_iterations(source: &Function, fused: &Function) -> Vec<model::Place> {
     let mut places: Vec<model::Place> = Vec::new();
     for n in source.graph.reachable(source.results.iter().map(|r| r.value)) {

@@ -90,7 +90,8 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
 
 fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
-    // comes first, because steps that it leaves out need not be compiled, and because those of sorts are not pointwise
+    // comes first, because steps that it leaves out need not be compiled, and because those of sorts are not
+    // pointwise
     let f = &pointwise::run(f.clone(), &with_proven_reads)?;
     // makes steps of iterations, so it comes before these are compiled
     let mut f = sorts::run(f).unwrap_or_else(|| f.clone());
@@ -123,8 +124,8 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     Ok(f)
 }
 
-/// Returns the step of an iteration, in which arrays are functions of indices, and reads are proven where they can be.
-/// Runs the passes up to `prove`.
+/// Returns the step of an iteration, in which arrays are functions of indices, and reads are proven where they can
+/// be. Runs the passes up to `prove`.
 fn with_proven_reads(step: &Function) -> Result<Function> {
     let mut f = Function { is_step: true, ..step.clone() };
     for pass in PASSES.iter().take_while(|pass| pass.name != "behind") {

@@ -88,8 +88,8 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, 
 template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) {
     return detail::clamped_to(a, low, high);
 }
-// The same of operands of one type: std::max and its like take two of any one type, and would be better than the functions above where a function has
-// `using std::max;` for numbers of the host. Of expressions, and of arrays, views and elements, these are more specialized.
+// Overloads for two operands of the same type. After `using std::max;` overload resolution would prefer std::max to the functions above. These
+// are more specialized than std::max, for expressions as well as for arrays, views and elements.
 template <class T, int Rank, detail::if_operands<expr<T, Rank>> = 0> auto min(const expr<T, Rank> &a, const expr<T, Rank> &b) {
     return detail::extremum<detail::op::min>(a, b);
 }

@@ -33,10 +33,6 @@ private:
     std::vector<slot> slots_;
 };
 
-} // namespace detail
-
-namespace detail {
-
 /// Where the value of an element is stored: in a slot, or by itself.
 template <class T> struct element_place {
     writes *to;

@@ -31,8 +31,8 @@ pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>
     Ok(value.into_iter().map(Expr::Reg).collect())
 }
 
-/// The maximum length of a sequence of which no more columns are joined than it has elements, though absent ones have a
-/// value: loops of constant bounds over all 128 columns are vectors, but take longer.
+/// The maximum length of a sequence of which no more columns are joined than it has elements, though absent ones have
+/// a value: loops of constant bounds over all 128 columns are vectors, but take longer.
 const SHORT: i64 = 16;
 
 /// Emits the reduction of a tile whose last row may have fewer than 128 columns.
