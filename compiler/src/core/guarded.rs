@@ -19,6 +19,7 @@
 mod known;
 mod once;
 mod quotients;
+mod rules;
 mod sizes;
 mod steps;
 
@@ -57,6 +58,7 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     let visits = MAX_VISITS * order.len();
     let mut guards = Guards { leads, visits, ..Guards::of(rules, vec![]) };
     guards.learn_results(f);
+    guards.learn_rules(f);
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value);
     }
@@ -107,6 +109,10 @@ struct Guards<'a> {
     small: HashSet<NodeId>,
     /// The lengths of vectors that the function returns.
     stored: HashSet<NodeId>,
+    /// The scalars that are not negative, as the rules say, and may be any number else.
+    naturals: HashSet<NodeId>,
+    /// The forms that are not negative anywhere, as the rules say.
+    facts: Vec<Linear>,
     /// The forms that are not negative where the current node is needed.
     conditions: Vec<Linear>,
     /// The nodes from which a path leads to a total read, or to a division that may leave a record.
@@ -119,8 +125,9 @@ struct Guards<'a> {
 
 impl<'a> Guards<'a> {
     fn of(rules: &'a Equations, indices: Vec<(NodeId, NodeId, usize)>) -> Guards<'a> {
-        let [small, stored, leads] = [(); 3].map(|()| HashSet::default());
-        Guards { rules, indices, small, stored, conditions: vec![], leads, visits: 0, made: Made::default() }
+        let [small, stored, naturals, leads] = [(); 4].map(|()| HashSet::default());
+        let (facts, conditions, made) = (vec![], vec![], Made::default());
+        Guards { rules, indices, small, stored, naturals, facts, conditions, leads, visits: 0, made }
     }
 
     /// Returns the node with the reads in it proven as far as the facts around it allow.
@@ -298,12 +305,21 @@ impl<'a> Guards<'a> {
     /// Whether a form is never negative where an element at `index` is read or, if `here`, never where the current
     /// node is needed.
     fn holds(&self, g: &Graph, form: &Linear, index: &[NodeId], here: bool) -> bool {
-        self.follows(g, form, index, if here { &self.conditions } else { &[] }, MAX_STEPS)
+        let conditions = if here { &self.conditions[..] } else { &[] };
+        let known: Vec<&Linear> = self.facts.iter().chain(conditions).collect();
+        self.follows(g, form, index, &known, MAX_STEPS)
     }
 
     /// Whether a form is not negative by a proof of at most `steps` steps. A step replaces a clamp by one of its
     /// operands, an index by its least or greatest value, or a quotient by its bounds; or it subtracts a condition.
-    fn follows(&self, g: &Graph, form: &Linear, index: &[NodeId], conditions: &[Linear], steps: u32) -> bool {
+    fn follows(
+        &self,
+        g: &Graph,
+        form: &Linear,
+        index: &[NodeId],
+        conditions: &[&Linear],
+        steps: u32,
+    ) -> bool {
         if form.at_least(g, 0) {
             return true;
         }

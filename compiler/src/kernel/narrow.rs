@@ -137,10 +137,12 @@ impl Narrow<'_> {
                     self.indices(a);
                     self.indices(b);
                 }
-                Stmt::For(_, a, b, body) | Stmt::Seq(_, a, b, body) => {
+                Stmt::For(r, a, b, body) | Stmt::Seq(r, a, b, body) => {
                     self.indices(a);
                     self.indices(b);
+                    let wide = self.counter(r, a, b);
                     self.block(body);
+                    body.splice(0..0, wide);
                 }
                 Stmt::While(c, body) => {
                     self.indices(c);
@@ -163,6 +165,21 @@ impl Narrow<'_> {
             out.push(s);
         }
         *body = out;
+    }
+
+    /// Counts a loop in 32 bits if its bounds fit in these. Returns the definition of the 64-bit counter.
+    fn counter(&mut self, r: &mut Reg, begin: &mut Expr, end: &mut Expr) -> Option<Stmt> {
+        if self.k.regs[r.0 as usize].1 != Ty::I64 {
+            return None;
+        }
+        let (first, last) = (self.range(begin)?, self.range(end)?);
+        let range = Range::new(first.least, last.most.saturating_sub(1).max(first.least));
+        (*begin, *end) = (self.low(begin), self.low(end));
+        let half = self.half(*r);
+        self.low[r.0 as usize] = Some(half);
+        [*r, half].into_iter().for_each(|r| self.bounds.set(r, range));
+        let wide = std::mem::replace(r, half);
+        Some(Stmt::Let(wide, Expr::Cast(Ty::I64, Box::new(Expr::Reg(half))), Default::default()))
     }
 
     /// Makes a register for the low half of another.
@@ -195,10 +212,15 @@ impl Narrow<'_> {
         let is_bounded = |e: &Expr| self.k.ty(e) == Ty::I64 && self.range(e).is_some();
         *e = match &*e {
             Expr::Binary(Div | Rem, ..) if is_bounded(e) => Expr::Cast(Ty::I64, Box::new(self.low(e))),
-            Expr::Binary(op @ (Eq | Ne | Lt | Le | Gt | Ge), a, b) if is_bounded(a) && is_bounded(b) => {
-                match self.range(a).zip(self.range(b)).and_then(|(a, b)| a.compare(*op, b)) {
+            Expr::Binary(op @ (Eq | Ne | Lt | Le | Gt | Ge), a, b) if is_bounded(a) || is_bounded(b) => {
+                let range = |e: &Expr| match e {
+                    Expr::Lit(l) if l.ty == Ty::I64 => Some(Range::from(*l)),
+                    e => self.range(e),
+                };
+                match range(a).zip(range(b)).and_then(|(a, b)| a.compare(*op, b)) {
                     Some(holds) => Expr::Lit(Lit::bool(holds)),
-                    None => Expr::binary(*op, self.low(a), self.low(b)),
+                    None if is_bounded(a) && is_bounded(b) => Expr::binary(*op, self.low(a), self.low(b)),
+                    None => return,
                 }
             }
             Expr::Binary(op @ (Min | Max), a, b) if is_bounded(a) && is_bounded(b) => {

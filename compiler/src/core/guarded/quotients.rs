@@ -64,7 +64,7 @@ impl Guards<'_> {
         g: &Graph,
         (form, term): (&Linear, NodeId),
         index: &[NodeId],
-        conditions: &[Linear],
+        conditions: &[&Linear],
         steps: u32,
     ) -> bool {
         let Op::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) = *g.op(term) else { return false };

@@ -51,7 +51,7 @@ impl Guards<'_> {
         let mut most = 1;
         for (&t, &k) in form.terms.iter().filter(|(t, _)| !self.is_small_term(g, **t, depth)) {
             rest.terms.remove(&t);
-            let is_extent = self.indices.iter().any(|(_, n, _)| *n == t);
+            let is_extent = self.naturals.contains(&t) || self.indices.iter().any(|(_, n, _)| *n == t);
             match k {
                 1 if is_extent || self.extent(g, t).is_some() => above += 1,
                 -1 if is_extent || self.extent(g, t).is_some() => below += 1,
@@ -59,7 +59,9 @@ impl Guards<'_> {
             }
             most -= i64::from(is_extent && k == 1);
         }
-        let is_natural = |t: &NodeId| matches!(g.op(*t), Op::Len(..)) || self.extent(g, *t).is_some();
+        let is_natural = |t: &NodeId| {
+            matches!(g.op(*t), Op::Len(..)) || self.naturals.contains(t) || self.extent(g, *t).is_some()
+        };
         let has_sign = |sign: i64| rest.terms.iter().all(|(t, k)| k.signum() == sign && is_natural(t));
         (above <= 1 && below <= 1 && self.is_small(g, &rest, depth))
             && (above == 0 || rest.constant <= most && has_sign(-1))

@@ -76,6 +76,14 @@ impl DividedNumber {
         found
     }
 
+    /// Returns the condition that `count` elements from the one with these indices on lie in one row. Returns `None`
+    /// if no row is that long.
+    pub fn is_in_row(&self, indices: &[Expr], count: i64) -> Option<Expr> {
+        let is_short = self.most.last().copied().flatten().is_some_and(|most| most < count - 1);
+        let (index, extent) = (indices.last()?.clone(), self.extents.last()?.clone());
+        (!is_short).then(|| Expr::binary(BinaryOp::Le, index.plus(Expr::int(count)), extent))
+    }
+
     /// Returns the nodes of the indices of element `k`, outermost first.
     fn nodes(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
         let (mut rest, mut nodes) = (k, Vec::new());
@@ -158,7 +166,8 @@ struct Steps<'a> {
     of: &'a DividedNumber,
     /// The steps, outermost first.
     by: Vec<Expr>,
-    /// From which index on an axis wraps at its step: its extent minus the step, of all axes but the outermost.
+    /// From which index on an axis wraps at its step: its extent minus the step, of all axes but the outermost. Empty
+    /// if none wraps: then an index is that of the first element plus a constant, which addresses of loads take.
     limits: Vec<Expr>,
 }
 
@@ -166,6 +175,13 @@ impl<'a> Walk<'a> {
     /// Begins code that goes from element to element in steps of `distance`.
     pub fn new(l: &mut Lower, of: Option<&'a DividedNumber>, distance: i64, out: &mut Vec<Stmt>) -> Walk<'a> {
         Walk { steps: of.map(|of| Steps::new(l, of, distance, out)) }
+    }
+
+    /// Begins code that goes from element to element of one row, in steps of `distance`.
+    pub fn within_row(of: &'a DividedNumber, distance: i64) -> Walk<'a> {
+        let mut by = vec![Expr::int(0); of.extents.len()];
+        by.push(Expr::int(distance));
+        Walk { steps: Some(Steps { of, by, limits: Vec::new() }) }
     }
 
     /// Returns the indices of the element with the number `at`.
@@ -189,8 +205,10 @@ impl<'a> Walk<'a> {
         condition: Option<&Expr>,
         out: &mut Vec<Stmt>,
     ) {
-        if let Some(steps) = &self.steps {
-            *indices = steps.next(l, indices, condition, out);
+        match &self.steps {
+            Some(steps) if steps.limits.is_empty() => indices.iter_mut().zip(&steps.by).for_each(add),
+            Some(steps) => *indices = steps.next(l, indices, condition, out),
+            None => {}
         }
     }
 
@@ -285,6 +303,20 @@ impl<'a> Steps<'a> {
         self.of.note_indices(l, &values);
         values
     }
+}
+
+/// Adds a constant to an index.
+fn add((index, step): (&mut Expr, &Expr)) {
+    let Expr::Lit(step) = step else { unreachable!("steps of a row are constants") };
+    let (base, before) = match &*index {
+        Expr::Binary(BinaryOp::Add, base, by) => match &**by {
+            Expr::Lit(by) => ((**base).clone(), by.as_i64()),
+            _ => (index.clone(), 0),
+        },
+        _ => (index.clone(), 0),
+    };
+    let sum = before + step.as_i64();
+    *index = if sum == 0 { base } else { base.plus(Expr::int(sum)) };
 }
 
 /// Whether an expression is a constant.

@@ -23,11 +23,12 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, STATIC_SHARED, Stmt, WARP};
 use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::in_bounds::{self, Range};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, tiles};
 use crate::schedule::groups::{FusedGroup, Item};
-use tile::{ROWS, Tile};
+use tile::{MatrixTile, ROWS, Tile};
 
 /// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
 /// arrive at the counters. More than 8 pairs are faster only if an element has 4 bytes.
@@ -90,8 +91,10 @@ pub fn main(
     let batch = (words_in_flight / words(l.launch, l.launch.facts.accesses.pointwise(), layout))
         .min(affordable)
         .clamp(1, ROWS);
-    let divided = find_divisions(l, &items, &reductions);
+    let (divided, condition) = find_divisions(l, &items, &reductions);
     let walk = Walk::new(l, divided.as_ref(), COLUMNS, &mut out);
+    let matrix = divided.as_ref().filter(|_| !layout.strided);
+    let matrix = matrix.map(|divided| MatrixTile { divided, in_bounds: condition });
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -100,6 +103,7 @@ pub fn main(
         column: &column,
         n: n.clone(),
         walk,
+        matrix,
     };
     let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
@@ -137,15 +141,24 @@ pub fn main(
     Ok((out, Grid::Tiles { min_span: 1, max_span }))
 }
 
-/// Finds the divisions of an element's number.
-fn find_divisions(l: &mut Lower, items: &[&Item], reductions: &[Reduction]) -> Option<DividedNumber> {
-    let (_, k) = l.launch.g.fresh_var(Ty::I64);
+/// Finds the divisions of an element's number. If some reads are tested, also returns the condition, which the host
+/// computes, that all of them are in bounds.
+fn find_divisions(
+    l: &mut Lower,
+    items: &[&Item],
+    reductions: &[Reduction],
+) -> (Option<DividedNumber>, Option<Expr>) {
+    let (var, k) = l.launch.g.fresh_var(Ty::I64);
     let mut roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, k)).collect();
     for r in reductions {
         roots.extend(r.first(l.launch, k));
     }
     let count = l.launch.count_node();
-    DividedNumber::find(l, &roots, k, count)
+    let divided = DividedNumber::find(l, &roots, k, count);
+    let all = Range::below(l.launch, var, count);
+    let found = divided.as_ref().and_then(|_| in_bounds::of(l.launch, &roots, &[all]));
+    let condition = found.map(|found| found.condition).filter(|n| l.launch.is_host(*n));
+    (divided, condition.map(|n| l.launch.host(n)))
 }
 
 /// What a thread of a reduction first computes about its place.

@@ -1,14 +1,14 @@
 //! Loops of one element (`Op::Loop`, semantics 5.16): a loop that ends when the element decides.
 //!
 //! All values of a loop have the same operands, so the first one that is needed emits the loop, and the others read
-//! its registers. What does not depend on a step is computed before the loop. Nothing is unrolled. If the condition
-//! takes no statements and reads nothing in each step, it is the loop's own condition; otherwise a flag says whether
-//! the loop goes on. Values of the states that both the condition and the step need are computed once, with the
+//! its registers. What does not depend on a step is computed before the loop. Short steps of counted loops on a GPU
+//! are unrolled (`nested_loop/batches.rs`), and nothing else is. If the condition takes no statements and reads nothing
+//! in each step, it is the loop's own condition; otherwise a flag says whether the loop goes on. Values of the states that both the condition and the step need are computed once, with the
 //! condition of the next step, and kept in registers (loop inversion), because assemblers would compute them again
 //! after the branch.
 
 use super::lower::{Lower, Region, Surroundings, UnlikelyArms, bind};
-use super::nested_loop::{assign, invariant_nodes, reads};
+use super::nested_loop::{assign, batches, invariant_nodes, reads};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Lambda, NodeId, Op, element_loops};
 use crate::error::Result;
@@ -110,6 +110,12 @@ impl Number {
         Expr::binary(BinaryOp::Lt, Expr::Reg(self.reg), self.end.clone())
     }
 
+    /// Returns the condition that a whole batch of steps is left.
+    fn is_followed(&self) -> Expr {
+        let others = eval_cast(self.ty, Lit::i64(batches::BATCH - 1));
+        Expr::binary(BinaryOp::Lt, Expr::Reg(self.reg), self.end.clone().minus(Expr::Lit(others)))
+    }
+
     /// Returns the number as the program's, i64.
     fn value(&self) -> Expr {
         match self.ty {
@@ -172,8 +178,18 @@ fn steps(
         _ => place.values_in_turn(l, &known, next, &mut code)?,
     };
     go_on(l, states, values, number, &mut code);
-    let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
+    if let (Some(number), true, true) =
+        (number, always && test.is_empty(), batches::pay(l, next, batches::OF_ELEMENT_LOOP))
+    {
+        let mut batch = Vec::new();
+        for _ in 0..batches::BATCH {
+            let values = l.in_block(|l| place.values(l, &known, next, &mut batch))?;
+            go_on(l, states, values, Some(number), &mut batch);
+        }
+        return Ok(vec![Stmt::While(number.is_followed(), batch), Stmt::While(number.is_below(), code)]);
+    }
+    let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     // what the condition reads in each step may exist only if there is one more step
     let is_apart = number.is_some() && reads(&l.launch.g, *condition, before);
     if test.is_empty() && !is_apart {

@@ -16,6 +16,7 @@ use crate::core::simplify::simplify;
 use crate::core::{Lambda, NodeId, Op, Var, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::facts::InBounds;
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Leaves are tested to be below 2^40, and above the negative of it.
@@ -46,7 +47,8 @@ impl Range {
 pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
     let outermost = ranges.first().map(|r| l.g.add(Op::Var(r.var, Ty::I64)));
     let ranges = ranges.to_vec();
-    let mut walk = Walk { l, ranges, outermost, made: HashMap::default(), tests: vec![], reads: false };
+    let mut walk =
+        Walk { l, ranges, outermost, made: HashMap::default(), tests: IndexSet::new(), reads: false };
     let roots = roots.iter().map(|n| walk.plain(*n)).collect::<Option<Vec<NodeId>>>()?;
     let (reads, tests) = (walk.reads, std::mem::take(&mut walk.tests));
     let yes = l.g.lit(Lit::bool(true));
@@ -79,7 +81,7 @@ struct Walk<'w, 's, 'a> {
     outermost: Option<NodeId>,
     /// The plain values that were made, each under the program's own value.
     made: HashMap<NodeId, NodeId>,
-    tests: Vec<NodeId>,
+    tests: IndexSet<NodeId>,
     /// Whether there was a total read.
     reads: bool,
 }
@@ -170,7 +172,7 @@ impl Walk<'_, '_, '_> {
 
     fn test(&mut self, op: BinaryOp, a: NodeId, b: NodeId) {
         let test = simplify(&mut self.l.g, Op::Binary(op, a, b));
-        self.tests.push(test);
+        self.tests.insert(test);
     }
 
     fn binary(&mut self, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {

@@ -7,6 +7,7 @@
 //! Three levels serve sequences of up to 2^33 elements. An operator with loops of its own is emitted once for all
 //! levels (`slots.rs`). CPUs compute whole tiles by vectors instead ([`crate::schedule::cpu::nested`]).
 
+pub mod batches;
 mod lanes;
 mod steps;
 mod tree;
@@ -18,7 +19,7 @@ use super::lower::{LaunchContext, Lower, Region, UnlikelyArms, bind};
 use super::reduction::Reduction;
 use super::{error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
-use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var, tuples};
+use crate::core::{COLUMNS, Graph, NodeId, Op, PANEL, TILE, Var, linear, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -89,11 +90,13 @@ impl Lower<'_, '_, '_> {
     }
 }
 
-/// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. On a
-/// CPU there is a second version for total reads that are all in bounds, which vectorises.
+/// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. There is a
+/// second version for total reads that are all in bounds. On a GPU only the outermost loop has two versions, and only
+/// if arrays are contiguous: the kernels for all other calls have less code.
 fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed> {
     let is_own = matches!(l.launch.g.op(nodes[0]), Op::Loop { .. });
-    let version = if is_own || l.k.is_gpu() { None } else { in_bounds::of(l.launch, nodes, &[]) };
+    let is_single = is_own || l.k.is_gpu() && (l.k.strided || l.scope.depth > 0);
+    let version = if is_single { None } else { in_bounds::of(l.launch, nodes, &[]) };
     let Some(version) = version else { return loops(l, nodes, r) };
     // the initial value is computed before both versions, and leaves its records there
     let init = parts(l.launch.g.op(nodes[0])).0;
@@ -249,19 +252,26 @@ fn fold(
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let accs: Vec<Reg> = fold.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
-    let k = l.k.reg("k", Ty::I64);
-    let (_, index) = l.launch.g.fresh_var(Ty::I64);
     let before: Vec<NodeId> = fold.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
-    let e = fold.elements(&mut l.launch.g, index);
-    let next = fold.step(&mut l.launch.g, &before, &e);
-    let mut vars = place.vars.to_vec();
-    vars.push((index, Expr::Reg(k)));
-    vars.extend(before.into_iter().zip(read(&accs)));
-    let mut body = Vec::new();
-    let values = place.values(l, &vars, &next, &mut body)?;
-    assign(l, &accs, values, &mut body);
+    let (_, first) = l.launch.g.fresh_var(Ty::I64);
+    let next = |l: &mut Lower, number: i64| {
+        let number = l.launch.g.lit(Lit::i64(number));
+        let index = linear::add(&mut l.launch.g, first, number);
+        let e = fold.elements(&mut l.launch.g, index);
+        fold.step(&mut l.launch.g, &before, &e)
+    };
     out.extend(accs.iter().zip(start).map(|(acc, start)| Stmt::Var(*acc, start)));
-    out.push(Stmt::Seq(k, Expr::int(0), count, body));
+    let of_first = next(l, 0);
+    let pays = batches::pay(l, &of_first, batches::OF_REDUCTION);
+    batches::steps(l, "k", (0, count), pays, out, &mut |l, (k, number), out| {
+        let mut vars = place.vars.to_vec();
+        vars.push((first, k));
+        vars.extend(before.iter().copied().zip(read(&accs)));
+        let next = next(l, number);
+        let values = place.values(l, &vars, &next, out)?;
+        assign(l, &accs, values, out);
+        Ok(())
+    })?;
     Ok(nodes.iter().map(|n| Expr::Reg(accs[tuples::which(&l.launch.g, *n)])).collect())
 }
 
@@ -338,6 +348,9 @@ fn reduce(
     // on a CPU most sequences fit in one tile, which gets separate code; if elements have loops, this would emit
     // nested loops 2^depth times
     let by_loops = r.elements_have_loops(l.launch);
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    let of_first = r.first(l.launch, index);
+    let pays = batches::pay(l, &of_first, batches::OF_REDUCTION);
     let mut single = Vec::new();
     if !l.k.is_gpu() && !by_loops {
         let tile = cpu::nested::Tile { r: &r, place, base: Expr::int(0), count: count.clone() };
@@ -358,12 +371,13 @@ fn reduce(
                 r.go_on(l, place, elements, &column.is_first, read(&column.acc), &set, out)
             });
         }
-        columns(l, lanes, left, out, &mut |l, i, acc, out| {
-            let at = base.clone().plus(i);
-            let at = bind(l, "i", at, out);
-            let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        columns(l, lanes, left, (pays, out), &mut |l, (start, rows), acc, out| {
+            let at = bind(l, "i", base.clone().plus(start), out);
+            let (_, first) = l.launch.g.fresh_var(Ty::I64);
             let mut vars = place.vars.to_vec();
-            vars.push((index, at));
+            vars.push((first, at));
+            let number = l.launch.g.lit(Lit::i64(rows * COLUMNS));
+            let index = linear::add(&mut l.launch.g, first, number);
             let roots = match acc {
                 None => r.first(l.launch, index),
                 Some(acc) => {

@@ -96,11 +96,10 @@ impl TiledLoop<'_> {
         nested_loop::column(
             l,
             lanes,
-            left,
-            Expr::Reg(c),
+            (left, Expr::Reg(c)),
             &mut counter,
-            &mut inner,
-            &mut |l, i, acc, out| {
+            (false, &mut inner),
+            &mut |l, (i, _), acc, out| {
                 let i = bind(l, "i", i, out);
                 let row = Expr::binary(BinaryOp::Shr, i.clone(), Expr::int(COLUMNS.ilog2().into()));
                 let column = Expr::binary(BinaryOp::And, i.clone(), Expr::int(COLUMNS - 1));

@@ -1,14 +1,15 @@
 //! The code that reduces one tile: a full one by batches of rows, the last one row by row.
 
-use crate::core::{COLUMNS, NodeId, TILE};
+use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::cuda::divided_number::Walk;
+use crate::schedule::cuda::divided_number::{DividedNumber, Walk};
 use crate::schedule::cuda::elements::{Elements, store_single};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::tree::{Column, named_values};
 use crate::schedule::element::element;
+use crate::schedule::element::in_bounds::{self, Range};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Reduction, by_reduction};
@@ -33,6 +34,23 @@ pub struct Tile<'a> {
     pub n: Expr,
     /// The walk from row to row, by carries where an element's number is divided.
     pub walk: Walk<'a>,
+    /// If an element's number is divided.
+    pub matrix: Option<MatrixTile<'a>>,
+}
+
+/// What full tiles need whose elements are those of a matrix.
+pub struct MatrixTile<'a> {
+    pub divided: &'a DividedNumber,
+    /// If some reads are tested: the condition, which the host computes, that all of them are in bounds.
+    pub in_bounds: Option<Expr>,
+}
+
+/// The version of a full tile's code.
+#[derive(Clone, Copy)]
+struct Version<'v> {
+    walk: &'v Walk<'v>,
+    /// Whether no read is tested.
+    is_untested: bool,
 }
 
 impl Tile<'_> {
@@ -65,6 +83,7 @@ impl Tile<'_> {
     fn rows(
         &self,
         l: &mut Lower,
+        version: Version,
         (first, so_far): (Expr, Expr),
         indices: &mut Vec<Expr>,
         acc: &mut Option<Vec<Expr>>,
@@ -77,8 +96,8 @@ impl Tile<'_> {
             row.load(l, &[], out);
         }
         for (row, number) in rows.iter().zip(0..) {
-            let mut vars = self.walk.known(l, row.indices[0], indices);
-            self.walk.next(l, indices, None, out);
+            let mut vars = version.walk.known(l, row.indices[0], indices);
+            version.walk.next(l, indices, None, out);
             let mut old: Vec<Vec<NodeId>> = Vec::new();
             for (r, own) in acc.iter().flat_map(|acc| by_reduction(self.reductions, acc)) {
                 let own = r.after_rows(own.to_vec(), plus(&so_far, number));
@@ -93,7 +112,7 @@ impl Tile<'_> {
                         None => r.first(l.launch, i),
                     });
                 }
-                roots
+                if version.is_untested { untested(l, row.base().0, roots) } else { roots }
             };
             let values = row.values(l, &vars, make, out)?.remove(0);
             let (stores, sums) = values.split_at(self.items.len());
@@ -106,20 +125,55 @@ impl Tile<'_> {
         Ok(())
     }
 
+    /// Reduces a full tile. If it lies in one row of a matrix, all its elements have one row index, and neighbouring
+    /// column indices.
     pub fn full(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
+        let any = Version { walk: &self.walk, is_untested: false };
+        let Some(matrix) = &self.matrix else { return self.full_tile(l, base, any, None, accs) };
+        let mut out = Vec::new();
+        let mut indices = self.walk.first(l, base, &mut out);
+        let Some(is_in_row) = matrix.divided.is_in_row(&indices, TILE) else {
+            return self.full_tile(l, base, any, None, accs);
+        };
+        let is_fast =
+            matrix.in_bounds.iter().cloned().fold(is_in_row, |a, b| Expr::binary(BinaryOp::And, a, b));
+        let mut fast = vec![Stmt::Note("a tile in one row of the matrix".into())];
+        if let Some(column) = indices.pop() {
+            let column = column.plus(to_i64(self.column.column.clone()));
+            indices.push(bind(l, "index", column, &mut fast));
+        }
+        let walk = Walk::within_row(matrix.divided, COLUMNS);
+        let in_row = Version { walk: &walk, is_untested: matrix.in_bounds.is_some() };
+        fast.append(&mut self.full_tile(l, base, in_row, Some(indices), accs)?);
+        let general = self.full_tile(l, base, any, None, accs)?;
+        out.push(Stmt::If(is_fast, fast, general));
+        Ok(out)
+    }
+
+    /// Does what [`Self::full`] does, by one version. If the indices of a thread's first element are not given, they
+    /// are computed from its number.
+    fn full_tile(
+        &self,
+        l: &mut Lower,
+        base: &Expr,
+        version: Version,
+        indices: Option<Vec<Expr>>,
+        accs: &[Reg],
+    ) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("a full tile: 16 rows of 128 columns".into())];
         let first = base.clone().plus(to_i64(self.column.column.clone()));
         let start = bind(l, "start", first, &mut out);
         let mut acc = None;
-        let mut indices = self.walk.first(l, &start, &mut out);
-        self.rows(l, (start.clone(), Expr::int(0)), &mut indices, &mut acc, &mut out)?;
+        let mut indices = indices.unwrap_or_else(|| version.walk.first(l, &start, &mut out));
+        self.rows(l, version, (start.clone(), Expr::int(0)), &mut indices, &mut acc, &mut out)?;
         for b in (1..ROWS / self.batch).filter(|_| self.is_straight) {
             let first = bind(l, "first", start.clone().plus(Expr::int(b * self.batch * COLUMNS)), &mut out);
-            self.rows(l, (first, Expr::int(b * self.batch)), &mut indices, &mut acc, &mut out)?;
+            let place = (first, Expr::int(b * self.batch));
+            self.rows(l, version, place, &mut indices, &mut acc, &mut out)?;
         }
         assign(accs, acc.unwrap_or_default(), &mut out);
         if self.batch < ROWS && !self.is_straight {
-            let variables = self.walk.variables(l, indices, &mut out);
+            let variables = version.walk.variables(l, indices, &mut out);
             let mut indices = read(&variables);
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
@@ -127,9 +181,9 @@ impl Tile<'_> {
             let first = bind(l, "first", start.plus(Expr::Reg(b).times(stride)), &mut body);
             let so_far = Expr::Reg(b).times(Expr::int(self.batch));
             let mut inner = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
-            self.rows(l, (first, so_far), &mut indices, &mut inner, &mut body)?;
+            self.rows(l, version, (first, so_far), &mut indices, &mut inner, &mut body)?;
             assign(accs, inner.unwrap_or_default(), &mut body);
-            self.walk.assign(&variables, indices, &mut body);
+            version.walk.assign(&variables, indices, &mut body);
             out.push(Stmt::Seq(b, Expr::int(1), Expr::int(ROWS / self.batch), body));
         }
         l.scope.loaded = None;
@@ -204,6 +258,14 @@ impl Tile<'_> {
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.n.clone()), body, vec![]));
         Ok(())
     }
+}
+
+/// Returns these values of an element, whose index is `base` plus a constant, without tests of reads.
+fn untested(l: &mut Lower, base: NodeId, roots: Vec<NodeId>) -> Vec<NodeId> {
+    let Op::Var(var, _) = *l.launch.g.op(base) else { return roots };
+    let count = l.launch.count_node();
+    let all = Range::below(l.launch, var, count);
+    in_bounds::of(l.launch, &roots, &[all]).map_or(roots, |found| found.roots)
 }
 
 /// Returns the number of a row, given that of the first one of its batch.

@@ -200,7 +200,7 @@ impl<'a> Job<'a> {
         let v = if vectors { vector_width(l.launch, s, &reductions) } else { 1 };
         let mut job = Job::of(l, s, fused, reductions, v);
         // arrays with any strides need registers for their addresses, which two versions of the code have not
-        let in_bounds = l.launch.facts.in_bounds.clone().filter(|_| vectors && job.stored.is_none());
+        let in_bounds = l.launch.facts.in_bounds.clone().filter(|_| !l.k.strided && job.stored.is_none());
         job.in_bounds = in_bounds.map(|found| {
             let reductions = Reduction::all_nested(l.launch, &found.roots);
             // the grid depends on the number of neighbouring columns of a thread

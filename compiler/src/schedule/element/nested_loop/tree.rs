@@ -1,5 +1,6 @@
 //! The fixed tree (semantics 5.1) as loops of one thread, for several reductions at once.
 
+use super::batches;
 use super::lanes::{Lanes, assign, read};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
@@ -86,47 +87,49 @@ pub(super) fn level(
     counter.total(l, lanes, width, out)
 }
 
-/// Emits the lanes' values at an index: first values of a column, or, given accumulators, the
-/// values after a further element.
-pub type Step<'a> = dyn FnMut(&mut Lower, Expr, Option<&[Expr]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
+/// Emits the lanes' values at an index, which is a number and so many rows further: first values of a column, or,
+/// given accumulators, the values after a further element.
+pub type Step<'a> =
+    dyn FnMut(&mut Lower, (Expr, i64), Option<&[Expr]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
-/// Emits [`level`] for the elements of a tile, whose columns may go on by a multiply-add.
-pub fn columns(
+/// Emits [`level`] for the elements of a tile, whose columns may go on by a multiply-add. If `pays`, a column takes
+/// several rows at once.
+pub(super) fn columns(
     l: &mut Lower,
     lanes: &mut Lanes,
     count: Expr,
-    out: &mut Vec<Stmt>,
+    (pays, out): (bool, &mut Vec<Stmt>),
     step: &mut Step,
 ) -> Result<Vec<Expr>> {
     let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
     let c = l.k.reg("c", Ty::I64);
     let width = bind(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
-    column(l, lanes, &count, Expr::Reg(c), &mut counter, &mut body, step)?;
+    column(l, lanes, (&count, Expr::Reg(c)), &mut counter, (pays, &mut body), step)?;
     out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
     counter.total(l, lanes, width, out)
 }
 
-/// Emits column `c` of a tile of `count` elements, from its first row to its last, and adds it to
-/// the counter.
+/// Emits column `c` of a tile of `count` elements, from its first row to its last, and adds it to the counter. If
+/// `pays`, it takes several rows at once.
 pub fn column(
     l: &mut Lower,
     lanes: &mut Lanes,
-    count: &Expr,
-    c: Expr,
+    (count, c): (&Expr, Expr),
     counter: &mut Counters,
-    out: &mut Vec<Stmt>,
+    (pays, out): (bool, &mut Vec<Stmt>),
     step: &mut Step,
 ) -> Result<()> {
-    let first = step(l, c.clone(), None, out)?;
+    let first = step(l, (c.clone(), 0), None, out)?;
     let acc: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
     out.extend(acc.iter().zip(first).map(|(r, e)| Stmt::Var(*r, e)));
-    let (row, mut inner) = (l.k.reg("row", Ty::I64), Vec::new());
-    let i = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-    let next = step(l, i, Some(&read(&acc)), &mut inner)?;
-    assign(l, &acc, next, &mut inner);
     let rows = bind(l, "rows", rows(count, &c), out);
-    out.push(Stmt::Seq(row, Expr::int(1), rows, inner));
+    batches::steps(l, "row", (1, rows), pays, out, &mut |l, (row, further), out| {
+        let i = c.clone().plus(row.times(Expr::int(COLUMNS)));
+        let next = step(l, (i, further), Some(&read(&acc)), out)?;
+        assign(l, &acc, next, out);
+        Ok(())
+    })?;
     counter.push(l, lanes, 0, c, read(&acc), out)
 }
 
