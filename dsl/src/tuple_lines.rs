@@ -91,8 +91,9 @@ macro_rules! scans {
 /// Reductions and scans of tuples along rows, columns and planes of several arrays. Tuples have up to 12 components
 /// and may be nested.
 pub trait TupleLines: Sized {
-    /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row; of arrays of
-    /// three dimensions of each row of each plane: matrices with one row for each plane.
+    /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row; of arrays of three
+    /// dimensions of each row of each plane: matrices of `planes` x `rows` elements. Arrays of different shapes are
+    /// an error of the call.
     ///
     /// Cost: a segmented reduction: one evaluation of each element.
     ///
@@ -120,7 +121,8 @@ pub trait TupleLines: Sized {
     }
 
     /// [`TupleReductions::reduce`] of each column of matrices: vectors with one element for each column; of arrays of
-    /// three dimensions of each column of each plane: matrices with one row for each plane.
+    /// three dimensions of each column of each plane: matrices of `planes` x `cols` elements. Arrays of different
+    /// shapes are an error of the call.
     ///
     /// Cost: a segmented reduction: one evaluation of each element.
     ///
