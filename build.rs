@@ -1,7 +1,11 @@
 //! Writes the C header of the runtime with cbindgen into OUT_DIR. `include/arraygpu.h` is the
-//! committed copy: `tests/header.rs` fails if it is stale, and updates it with BLESS=1.
+//! committed copy: `tests/header.rs` fails if it is stale, and updates it with BLESS=1. Also writes the pages whose Rust
+//! code the documentation tests compile.
 
 use std::path::{Path, PathBuf};
+
+/// Pages whose Rust code is compiled (`src/lib.rs`).
+const PAGES: [&str; 2] = ["language.md", "from-cuda-numpy.md"];
 
 /// The sources of the header, in the header's order.
 const SOURCES: [&str; 26] = [
@@ -35,11 +39,22 @@ const SOURCES: [&str; 26] = [
 
 fn main() {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("set by Cargo"));
-    let out = PathBuf::from(std::env::var("OUT_DIR").expect("set by Cargo")).join("arraygpu.h");
+    let out = PathBuf::from(std::env::var("OUT_DIR").expect("set by Cargo"));
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=cbindgen.toml");
     println!("cargo:rerun-if-changed=capi/src");
-    header(&root).write_to_file(out);
+    header(&root).write_to_file(out.join("arraygpu.h"));
+    for page in PAGES {
+        println!("cargo:rerun-if-changed=docs/{page}");
+        let text = std::fs::read_to_string(root.join("docs").join(page)).expect("the page is readable");
+        std::fs::write(out.join(page), compiled(&text)).expect("OUT_DIR is writable");
+    }
+}
+
+/// A page whose code has the imports that readers know from its first example, and is compiled, but not run.
+fn compiled(page: &str) -> String {
+    let imports = "```rust,no_run\n# #[allow(unused_imports)]\n# use arraygpu::prelude::*;\n";
+    page.replace("```rust\n", imports)
 }
 
 fn header(root: &Path) -> cbindgen::Bindings {

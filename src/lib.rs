@@ -52,7 +52,15 @@ pub mod prelude {
     pub use arraygpu_dsl::prelude::*;
 }
 
-/// Tests that the Rust code in README.md compiles.
+/// Tests that the Rust code in README.md compiles, and that of the pages for authors.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/language.md"))]
+struct Language;
+
+#[cfg(doctest)]
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/from-cuda-numpy.md"))]
+struct FromCudaNumpy;

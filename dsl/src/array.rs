@@ -17,6 +17,8 @@ macro_rules! zips {
     )*) => { $(
         $(#[$doc])*
         ///
+        /// All arrays have one shape, which is that of the result; other shapes are an error of the call.
+        ///
         /// Cost: fused; the operations of `f` for each element.
         ///
         /// ```

@@ -164,7 +164,7 @@ macro_rules! axes {
                 leafwise(self, |x| slice(at, stringify!($slice_by), (x, $axis), ends, stride))
             }
 
-            #[doc = concat!("The ", $what, " from last to first.")]
+            #[doc = concat!("The ", $what, " from last to first: an array of the same shape.")]
             ///
             /// Cost: none; it changes indices.
             ///
@@ -234,8 +234,9 @@ parts! { TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])" -> MExp:
     0 "plane" plane "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])";
 }
 
-/// The vector `f(0), f(1), .. f(n - 1)`. If `f` gives a tuple, the result is a tuple of vectors.
-/// `n >= 0` is checked before the function runs.
+/// The vector `f(0), f(1), .. f(n - 1)`. If `f` gives a tuple, the result is a tuple of vectors. `n >= 0` is checked
+/// before the function runs; n is made of lengths, constants and scalar parameters (others are refused with the
+/// author's line, E0209). `f` is called once, when the function is registered, on an index that stands for all.
 ///
 /// Cost: fused; the operations of `f` for each element. A reduction in `f` that
 /// mentions an index is computed for each value of it.
@@ -252,7 +253,7 @@ pub fn generate<R: Scalars>(n: impl IntoScalar<i64>, f: impl FnOnce(SExp<i64>) -
     R::Vectors::from_nodes(&mut made.into_iter())
 }
 
-/// [`generate`] for matrices: the matrix with `f(i, j)` in row i, column j.
+/// [`generate`] for matrices: the matrix of `rows` x `cols` elements with `f(i, j)` in row i, column j.
 ///
 /// Cost: fused; the operations of `f` for each element. A reduction in `f` that
 /// mentions an index is computed for each value of it.
@@ -274,7 +275,8 @@ pub fn generate2<R: Scalars>(
     R::Matrices::from_nodes(&mut made.into_iter())
 }
 
-/// [`generate`] for arrays of three dimensions: `f(k, i, j)` stands in plane k, row i, column j.
+/// [`generate`] for arrays of three dimensions, of `planes` x `rows` x `cols` elements: `f(k, i, j)` stands in plane
+/// k, row i, column j.
 ///
 /// Cost: fused; the operations of `f` for each element. A reduction in `f` that
 /// mentions an index is computed for each value of it.

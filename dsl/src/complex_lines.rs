@@ -1,4 +1,4 @@
-//! Sums of complex numbers along rows, columns and planes.
+//! Sums of complex numbers: of each row, column or plane.
 
 use crate::axis::over_parts;
 use crate::complex::{Complex, ComplexOf};

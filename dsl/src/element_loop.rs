@@ -31,9 +31,10 @@ pub(crate) fn looped(
     (0..).zip(types[1..].iter().chain([&Ty::I64])).map(value).collect()
 }
 
-/// The state after `n` steps, each of which is `f(i, state)` with i = 0, 1, .. n - 1. A state is a scalar or a
-/// tuple of up to 16 scalars and tuples. n may be any number that the element knows; of 0 steps and fewer the
-/// state is `init`.
+/// The state after `n` steps, each of which is `f(i, state)` with i = 0, 1, .. n - 1 (`docs/semantics.md` 5.16). A
+/// state is a scalar, a tuple of up to 16 states, or an array `[S; N]` of states; constants among the first ones have
+/// their type (`0i64`, `1.0f32`). n may be any number that the element knows; of 0 steps and fewer the state is
+/// `init`.
 ///
 /// Cost: n times that of `f`, one step after another, in the code of the element. The loop is not unrolled. On
 /// GPUs the threads of a warp wait for the one with most steps.
@@ -60,10 +61,9 @@ pub fn loop_for<S: LoopState>(
     of_nodes(&values)
 }
 
-/// The first state for which the condition does not hold, beginning with `init`, each from the one before by
-/// `step`. A loop ends after 2^24 steps in any case: if it would go on then, its value is 0 (or false) and it
-/// leaves an error record. [`loop_while_at_most`] sets another limit. A state is a scalar or a tuple of up to 16
-/// scalars and tuples.
+/// The first state for which the condition does not hold, beginning with `init`, each from the one before by `step`.
+/// A loop ends after 2^24 steps in any case: if it would go on then, its value is 0 (or false) and it leaves an error
+/// record. [`loop_while_at_most`] sets another limit. A state is one of [`loop_for`].
 ///
 /// Cost: that of `condition` and `step` for each step, one after another, in the code of the element. On GPUs
 /// the threads of a warp wait for the one with most steps.

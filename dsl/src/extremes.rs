@@ -256,13 +256,13 @@ of_parts! { MExp "matrix(&[[3.0f32, 1.0], [2.0, 4.0]])":
         minmax_cols "[vector(&[2.0f32, 1.0]), vector(&[3.0f32, 4.0])]" mean_cols "vector(&[2.5f32, 2.5])";
 }
 of_parts! { TExp "tensor(&[[[3.0f32, 1.0], [2.0, 4.0]]])":
-    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix with one row for each plane":
+    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix of `planes` x `rows` elements":
         argmin_rows "matrix(&[[1i64, 0]])" argmax_rows "matrix(&[[0i64, 1]])"
         minmax_rows "[matrix(&[[1.0f32, 2.0]]), matrix(&[[3.0f32, 4.0]])]" mean_rows "matrix(&[[2.0f32, 3.0]])";
-    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix with one row for each plane":
+    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix of `planes` x `cols` elements":
         argmin_cols "matrix(&[[1i64, 0]])" argmax_cols "matrix(&[[0i64, 1]])"
         minmax_cols "[matrix(&[[2.0f32, 1.0]]), matrix(&[[3.0f32, 4.0]])]" mean_cols "matrix(&[[2.5f32, 2.5]])";
-    [PLANES], MExp "plane" -> VExp "a vector with one element for each plane":
+    [PLANES], MExp "plane (all of its elements, row by row)" -> VExp "a vector of `planes` elements":
         argmin_planes "vector(&[1i64])" argmax_planes "vector(&[3i64])"
         minmax_planes "[vector(&[1.0f32]), vector(&[4.0f32])]" mean_planes "vector(&[2.5f32])";
 }

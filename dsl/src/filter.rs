@@ -18,7 +18,9 @@ use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
 impl<T: Item> VExp<T> {
-    /// The elements for which the condition holds, in their order. A filter stands outside of closures.
+    /// The elements for which the condition holds, in their order, from none to all of them. How many there are only
+    /// the device knows, so the result is a [`Filtered`] and no vector: `filled` and `with_len` make one of it. A
+    /// filter stands outside of closures (E0312).
     ///
     /// Cost: the condition for each element, which is stored or computed again, and a scan, whose last launch stores
     /// the elements in their order.
@@ -37,8 +39,8 @@ impl<T: Item> VExp<T> {
         kept(Location::caller(), Composite::Filter, &[is_kept.node()], self)
     }
 
-    /// The elements for which the condition holds, then the others, both in their order; and the number of the
-    /// first ones. It stands outside of closures.
+    /// The elements for which the condition holds, then the others, both in their order; and the number of the first
+    /// ones. It stands outside of closures (E0312).
     ///
     /// Cost: that of [`VExp::filter`].
     ///
@@ -110,7 +112,7 @@ fn lengths(at: Place, (begins, count): (VExp<i64>, SExp<i64>), end: Vec<NodeRef>
 
 impl<T: Elem> VExp<T> {
     /// The first element of each run of equal ones. As by `==`, -0 equals 0 and no NaN equals another one, so that
-    /// each is a run of its own. It stands outside of closures.
+    /// each is a run of its own. It stands outside of closures (E0312).
     ///
     /// Cost: that of [`VExp::filter`].
     ///
@@ -125,7 +127,7 @@ impl<T: Elem> VExp<T> {
     }
 
     /// The first element of each run of equal ones, as [`VExp::unique`] finds them, and how many elements each run
-    /// has: the run-length encoding of the vector. It stands outside of closures.
+    /// has: the run-length encoding of the vector. It stands outside of closures (E0312).
     ///
     /// Cost: that of [`VExp::filter`].
     ///

@@ -39,7 +39,8 @@ impl<T: Item> Clone for Filtered<T> {
 impl<T: Item> Copy for Filtered<T> {}
 
 impl<T: Item> Filtered<T> {
-    /// Their number.
+    /// Their number. Only the device knows it, so it may be computed with, but cannot be the length of an array, a
+    /// bound of a slice or a number of steps (E0209).
     ///
     /// Cost: the sum of what the tiles of the filter's scan keep.
     ///
@@ -212,9 +213,9 @@ impl<T: Item> Filtered<T> {
     }
 
     /// A vector of n elements, which are all that are kept. The host knows n and checks that the vector from which
-    /// they come has as many; the device checks that exactly n are kept, and leaves an error record of both numbers
-    /// if not. So what is kept has a length, and joins vectors of that length. n is made of lengths, constants and
-    /// scalar parameters.
+    /// they come has at least as many (else the call fails before it runs); the device checks that exactly n are
+    /// kept, and leaves an error record of both numbers if not. So what is kept has a length, and joins vectors of
+    /// that length. n is made of lengths, constants and scalar parameters.
     ///
     /// Cost: fused, as [`Filtered::filled`], and a launch of one element that checks the number.
     ///

@@ -20,9 +20,9 @@ use std::rc::Rc;
 /// The state after `k` steps, `f(f(.. f(init)))`; it is `init` if `k` is 0. A step may change
 /// several arrays: then `init` is a tuple, and so is what `f` gives.
 ///
-/// `k` is made of lengths, constants and scalar parameters, and is 0 or more. Every state keeps its
-/// shape. Both are checked before the function runs. `f` is called once, when the function is
-/// registered.
+/// `k` is made of lengths, constants and scalar parameters (others are refused, E0209), and is 0 or more. Every state
+/// keeps its shape. Both are checked before the function runs, and are an error of the call otherwise. `f` is called
+/// once, when the function is registered.
 ///
 /// Cost: for each step the launches of `f`, one write of each state and the reads of `f`; two
 /// arrays for each state, which take turns. What `f` computes without its argument is computed

@@ -55,7 +55,7 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhileWith
     /// The first checked states for which the condition does not hold, and the number of steps that were made. The
     /// states before every `n`th step are checked, the first ones too, and those after the last step.
     ///
-    /// `n` is 1 or more.
+    /// `n` is a number of the generator, and 1 or more (E0208).
     ///
     /// Cost: that of [`iterate_while`].
     ///
@@ -94,9 +94,9 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhileWith
     }
 }
 
-/// The states after each of `k` steps: those of vectors as the rows of a matrix, those of scalars as the
-/// elements of a vector, those of matrices as the planes of a `TExp`. The state before the first step is
-/// not among them.
+/// The states after each of `k` steps: those of vectors of length n as the rows of a matrix of `k` x n elements,
+/// those of scalars as the `k` elements of a vector, those of matrices as the `k` planes of a `TExp`. The state
+/// before the first step is not among them. Arrays of three dimensions are no states here.
 ///
 /// Cost: that of [`iterate`](crate::iterate); every state is written once, to its place among the others, and read
 /// from there by the next step.

@@ -28,8 +28,8 @@ impl<K: Elem> VExp<K> {
     /// elements of `values` by `f`, beginning with `init`: two vectors of one filter, which `zip_with` joins. Each
     /// run is reduced in the order of `docs/semantics.md` 5.1 from its own first element, and so has the bits of
     /// [`VExp::reduce`] of its elements alone; of keys that are sorted (`sort_by_key`) those of
-    /// [`VExp::scatter_reduce`]. Both vectors have one length, which is checked before the function runs. `f` must
-    /// be associative and commutative up to rounding. It stands outside of closures.
+    /// [`VExp::scatter_reduce`]. Both vectors have one length, which is checked before the function runs. `f` must be
+    /// associative and commutative up to rounding. It stands outside of closures (E0312).
     ///
     /// Cost: that of [`VExp::filter`] for the keys, and that of [`VExp::segmented_reduce`] of the runs, without the
     /// launch that stores lengths; the last launch stores the values behind the last run, and reads nothing for

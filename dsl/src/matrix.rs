@@ -95,17 +95,17 @@ by_parts! { MExp "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])":
         map_cols reduce_cols sum_cols "vector(&[4.0f32, 6.0])";
 }
 by_parts! { TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])":
-    [PLANES, 1], VExp "row of each plane" -> MExp Matrices "a matrix with one row for each plane":
+    [PLANES, 1], VExp "row of each plane" -> MExp Matrices "a matrix of `planes` x `rows` elements":
         map_rows reduce_rows sum_rows "matrix(&[[3.0f32, 7.0]])";
-    [PLANES, 2], VExp "column of each plane" -> MExp Matrices "a matrix with one row for each plane":
+    [PLANES, 2], VExp "column of each plane" -> MExp Matrices "a matrix of `planes` x `cols` elements":
         map_cols reduce_cols sum_cols "matrix(&[[4.0f32, 6.0]])";
-    [PLANES], MExp "plane" -> VExp Vectors "a vector with one element for each plane":
+    [PLANES], MExp "plane" -> VExp Vectors "a vector of `planes` elements":
         map_planes reduce_planes sum_planes "vector(&[10.0f32])";
 }
 
 impl<T: Item> MExp<T> {
-    /// The element in row `i`, column `j`. Outside of the matrix it is 0 (false) and leaves an
-    /// error record.
+    /// The element in row `i`, column `j`, counted from 0. Outside of the matrix it is 0 (false) and leaves an error
+    /// record (`docs/semantics.md` 4.3).
     ///
     /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the
     /// indices.
@@ -122,8 +122,9 @@ impl<T: Item> MExp<T> {
         leafwise(self, |x| read(at, x, index.clone()))
     }
 
-    /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`.
-    /// `0 <= r0 <= r1 <= rows` and `0 <= c0 <= c1 <= cols` are checked before the function runs.
+    /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`. The result has
+    /// `r1 - r0` x `c1 - c0` elements. `0 <= r0 <= r1 <= rows` and `0 <= c0 <= c1 <= cols` are checked before the
+    /// function runs; all four are made of lengths, constants and scalar parameters.
     ///
     /// Cost: none; it changes indices.
     ///
@@ -177,7 +178,7 @@ impl<T: Item> MExp<T> {
         })
     }
 
-    /// The matrix whose rows are this one's columns.
+    /// The matrix whose rows are this one's columns: `cols` x `rows` elements.
     ///
     /// Cost: none; it changes indices.
     ///
@@ -192,8 +193,8 @@ impl<T: Item> MExp<T> {
         leafwise(self, |x| permute(at, x, vec![COLS, ROWS]))
     }
 
-    /// The array of `n` planes, each of them this matrix. `n >= 0` is checked before the function
-    /// runs.
+    /// The array of `n` planes, each of them this matrix: `n` x `rows` x `cols` elements. `n >= 0` is checked before
+    /// the function runs.
     ///
     /// Cost: none; it changes indices. Operations of an element are done for each of its copies;
     /// a reduction that can leave no error record is done once, and its result is stored.
@@ -230,9 +231,9 @@ impl<T: Item> TExp<T> {
         leafwise(self, |x| read(at, x, index.clone()))
     }
 
-    /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of
-    /// this array (0: planes, 1: rows, 2: columns). What is no order of the three axes is an error
-    /// of the generator.
+    /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of this array (0:
+    /// planes, 1: rows, 2: columns). `[1, 2, 0]` has the planes last, so that what reduces rows then reduces over the
+    /// planes. What is no order of the three axes is an error of the generator (E0207).
     ///
     /// Cost: none; it changes indices.
     ///

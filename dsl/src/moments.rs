@@ -191,10 +191,10 @@ of_parts! { MExp "matrix(&[[3.0f32, 0.0], [4.0, 0.0]])":
         variance_cols "vector(&[0.5f32, 0.0])" std_cols "vector(&[0.5f32, 0.0])" norm_cols "vector(&[5.0f32, 0.0])";
 }
 of_parts! { TExp "tensor(&[[[3.0f32, 0.0], [4.0, 0.0]]])":
-    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix with one row for each plane":
+    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix of `planes` x `rows` elements":
         variance_rows "matrix(&[[4.5f32, 8.0]])" std_rows "matrix(&[[1.5f32, 2.0]])" norm_rows "matrix(&[[3.0f32, 4.0]])";
-    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix with one row for each plane":
+    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix of `planes` x `cols` elements":
         variance_cols "matrix(&[[0.5f32, 0.0]])" std_cols "matrix(&[[0.5f32, 0.0]])" norm_cols "matrix(&[[5.0f32, 0.0]])";
-    [PLANES], MExp "plane" -> VExp "a vector with one element for each plane":
+    [PLANES], MExp "plane (all of its elements, row by row)" -> VExp "a vector of `planes` elements":
         variance_planes "vector(&[4.25f32])" std_planes "vector(&[3.1875f32.sqrt()])" norm_planes "vector(&[5.0f32])";
 }

@@ -44,11 +44,11 @@ pub(crate) fn of_planes(at: Place, a: NodeRef, b: NodeRef) -> NodeRef {
 }
 
 impl<T: Elem> MExp<T> {
-    /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by
-    /// multiply-adds in panels of 512 in the fixed order of `docs/semantics.md` 5.7. `self` has as
-    /// many columns as `b` has rows; other shapes are an error of the call. Halves are summed in
-    /// f32, and rounded once. GPUs use tensor cores where [`Package::tensor_cores`](crate::Package::tensor_cores)
-    /// allows it, in an order of theirs.
+    /// The matrix product, of `self.rows()` x `b.cols()` elements: element (i, j) is the sum of
+    /// `self.at(i, k) * b.at(k, j)` over k, by multiply-adds in panels of 512 in the fixed order of
+    /// `docs/semantics.md` 5.7. `self` has as many columns as `b` has rows; other shapes are an error of the call.
+    /// Halves are summed in f32, and rounded once. GPUs use tensor cores where
+    /// [`Package::tensor_cores`](crate::Package::tensor_cores) allows it, in an order of theirs.
     ///
     /// Cost: rows * columns * inner multiply-adds, by tiles in registers, in one launch (two for a
     /// split-K product on GPUs). What is done with the factors and with the product fuses with it.

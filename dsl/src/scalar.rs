@@ -79,16 +79,16 @@ impl<T: Elem> SExp<T> {
     }
 
     binary_methods! { Num "one operation" -> T:
-        /// The lesser of the two. It is NaN if one is NaN; `-0.0` is less than `0.0`.
+        /// The lesser of the two. It is NaN if one is NaN; `-0.0` is less than `0.0` (`docs/semantics.md` 2.2).
         min Min (1.0f32, 2.0f32) => 1.0f32;
         /// The greater of the two. It is NaN if one is NaN; `0.0` is greater than `-0.0`.
         max Max (1.0f32, 2.0f32) => 2.0f32;
     }
 
-    binary_methods! { Float "an elementary function" -> T:
-        /// The power `self` to `other`.
+    binary_methods! { Float "an elementary function (error bounds: `docs/elementary.md`)" -> T:
+        /// The power `self` to `other`; NaN of a negative number to one that is no integer, 1 of anything to 0.
         powf Pow (2.0f32, 10.0f32) => 1024.0f32;
-        /// The angle in radians of the point (x = `other`, y = `self`), as Rust's `atan2`.
+        /// The angle in radians, from -pi to pi, of the point (x = `other`, y = `self`), as Rust's `atan2`.
         atan2 Atan2 (0.0f32, 1.0f32) => 0.0f32;
         /// The hypotenuse: the square root of the sum of both squares, without overflow in between.
         hypot Hypot (3.0f32, 4.0f32) => 5.0f32;
@@ -122,7 +122,7 @@ impl<T: Elem> SExp<T> {
         round_ties_even RoundTiesEven 2.5f32 => 2.0f32;
     }
 
-    unary_methods! { Float "an elementary function":
+    unary_methods! { Float "an elementary function (error bounds: `docs/elementary.md`)":
         /// e to this power.
         exp Exp 0.0f32 => 1.0f32;
         /// 2 to this power.
@@ -165,7 +165,7 @@ impl<T: Elem> SExp<T> {
         tanh Tanh 0.0f32 => 0.0f32;
         /// The cube root, also of negative numbers.
         cbrt Cbrt -27.0f32 => -3.0f32;
-        /// 1 over the square root.
+        /// 1 over the square root; infinite of 0, NaN of a negative number.
         rsqrt Rsqrt 4.0f32 => 0.5f32;
         /// The error function.
         erf Erf 0.0f32 => 0.0f32;
@@ -175,7 +175,7 @@ impl<T: Elem> SExp<T> {
         normcdf Normcdf 0.0f32 => 0.5f32;
     }
 
-    /// `self` times 2 to the power `n`, rounded once, whatever `n` is.
+    /// `self` times 2 to the power `n`, rounded once, whatever `n` is: infinite or 0 where that is beyond the type.
     ///
     /// Cost: an elementary function, in the code that uses the result.
     ///
@@ -265,8 +265,9 @@ pub fn lit<T: Item>(value: T) -> SExp<T> {
     value.into_scalar()
 }
 
-/// `a` where `condition` is true, else `b`. Both may be literals if something else tells the type.
-/// The arm not taken leaves no error record.
+/// `a` where `condition` is true, else `b` (`docs/semantics.md` 2.7). Both may be literals if something else tells
+/// the type. The arm that is not taken leaves no error record. Of tuples, and of long arms, it is
+/// [`if_else`](crate::if_else).
 ///
 /// Cost: one operation, in the code that uses the result; both arms may be evaluated.
 ///

@@ -70,7 +70,7 @@ macro_rules! scans {
         impl<T: Item> $handle<T> { $(
             #[doc = concat!("The partial results of each ", $what, " by itself: [`VExp::scan`] of it, to the bit.")]
             $(#[$own])*
-            /// A scan stands outside of closures.
+            /// The result has the shape of the array. A scan stands outside of closures (E0312).
             ///
             /// Cost: twelve launches. One reads the array for the totals of chunks of 4 elements, which are stored;
             /// six join those of larger parts, and four what stands before parts, of which the last one stores as

@@ -93,8 +93,9 @@ impl VExp<i64> {
         Destinations::from(self).unordered()
     }
 
-    /// How many of these indices are 0, 1, .. n - 1. An index outside of that leaves an error record; see
-    /// [`VExp::ignored`] and [`VExp::clamped`].
+    /// How many of these indices are 0, 1, .. n - 1: a vector of n counts, i64. `n >= 0` is checked before the
+    /// function runs. An index outside of 0 to n - 1 leaves an error record; see [`VExp::ignored`] and
+    /// [`VExp::clamped`].
     ///
     /// Cost: one launch that reads what the indices are computed from, and joins each to a bin of its part of the
     /// vector, in shared memory if there are up to 12288; and one that joins the parts, of which there are at most

@@ -19,11 +19,11 @@ pub(crate) fn inside<T: Item>(x: VExp<T>, i: SExp<i64>) -> SExp<T> {
 
 impl<T: Item> VExp<T> {
     /// The reduction of each segment of the vector by `f`, beginning with `init`: segment k has the elements from
-    /// `offsets[k]` up to, not including, `offsets[k + 1]`, so that there is one offset more than there are segments;
-    /// a matrix in CSR has such offsets of its rows. Each segment is reduced in the order of `docs/semantics.md` 5.1
-    /// from its own first element, and so has the bits of [`VExp::reduce`] of its elements alone. `f` must be
-    /// associative and commutative up to rounding. An offset below 0 or the one before it, or past the end,
-    /// leaves an error record, and its segment counts as empty.
+    /// `offsets[k]` up to, not including, `offsets[k + 1]`, so that there is one offset more than there are segments
+    /// and elements of the result (no offset at all is an error of the call); a matrix in CSR has such offsets of its
+    /// rows. Each segment is reduced in the order of `docs/semantics.md` 5.1 from its own first element, and so has
+    /// the bits of [`VExp::reduce`] of its elements alone. `f` must be associative and commutative up to rounding. An
+    /// offset below 0 or the one before it, or past the end, leaves an error record, and its segment counts as empty.
     ///
     /// Cost: a launch that stores the lengths, one that finds the tiles of 2048 elements of longer segments, one that
     /// reduces these tiles, one that joins the tiles of each segment, and one that reduces the segments of up to 2048

@@ -239,10 +239,10 @@ softmaxes_of_parts! { MExp "matrix(&[[0.0f32, 0.0]])" "matrix(&[[3.0f32, 4.0]])"
         log_sum_exp_cols "vector(&[0.0f32, 0.0])" softmax_cols "matrix(&[[1.0f32, 1.0]])" normalise_cols "matrix(&[[1.0f32, 1.0]])";
 }
 softmaxes_of_parts! { TExp "tensor(&[[[0.0f32], [0.0]]])" "tensor(&[[[3.0f32], [4.0]]])":
-    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix with one row for each plane":
+    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix of `planes` x `rows` elements":
         log_sum_exp_rows "matrix(&[[0.0f32, 0.0]])" softmax_rows "tensor(&[[[1.0f32], [1.0]]])" normalise_rows "tensor(&[[[1.0f32], [1.0]]])";
-    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix with one row for each plane":
+    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix of `planes` x `cols` elements":
         log_sum_exp_cols "matrix(&[[2.0f32.ln()]])" softmax_cols "tensor(&[[[0.5f32], [0.5]]])" normalise_cols "tensor(&[[[0.6f32], [0.8]]])";
-    [PLANES], MExp "plane" -> VExp "a vector with one element for each plane":
+    [PLANES], MExp "plane (all of its elements, row by row)" -> VExp "a vector of `planes` elements":
         log_sum_exp_planes "vector(&[2.0f32.ln()])" softmax_planes "tensor(&[[[0.5f32], [0.5]]])" normalise_planes "tensor(&[[[0.6f32], [0.8]]])";
 }

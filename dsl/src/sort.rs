@@ -42,8 +42,8 @@ pub(crate) fn element(at: Place, x: NodeRef, i: NodeRef) -> NodeRef {
 }
 
 impl<T: Elem> VExp<T> {
-    /// The indices of the elements in ascending order of these: -0 before +0, NaNs last, false before true, and
-    /// equal elements in the order of their indices. A sort stands outside of closures.
+    /// The indices of the elements in ascending order of these: -0 before +0, NaNs last, false before true, and equal
+    /// elements in the order of their indices. A sort stands outside of closures (E0312).
     ///
     /// Cost: a radix sort, of five launches for each eight bits of a key, 4 times for 32 bits: they count how often
     /// each of 256 digits occurs in each part of the vector, and move keys and indices where they go by that digit.
@@ -76,7 +76,8 @@ impl<T: Elem> VExp<T> {
         order(Location::caller(), Composite::ArgsortDescending, self.node())
     }
 
-    /// The elements in ascending order, that of [`VExp::argsort`].
+    /// The elements in ascending order, that of [`VExp::argsort`] (`docs/semantics.md` 5.19): a vector of the same
+    /// length.
     ///
     /// Cost: that of [`VExp::argsort`]; the sorted elements are made of its keys.
     ///

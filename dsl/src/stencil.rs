@@ -18,9 +18,9 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, eval_cast};
 use std::panic::Location;
 
 impl<T: Item> VExp<T> {
-    /// The `k` slices of length `len - (k - 1)`, of which slice i begins at element i: the
-    /// neighbours of a stencil. 0 slices are an error of the generator; a vector that is too short
-    /// is an error of the call.
+    /// The `k` slices of length `len - (k - 1)`, of which slice i begins at element i: the neighbours of a stencil. 0
+    /// slices are an error of the generator; a vector of fewer than `k - 1` elements is an error of the call, and one
+    /// of `k - 1` has slices without elements.
     ///
     /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share
     /// them.
@@ -40,9 +40,10 @@ impl<T: Item> VExp<T> {
         Windows::new(parts, format!("windows({k})"), "elements")
     }
 
-    /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`: the first product is rounded,
-    /// then follows a chain of multiply-adds. It is `weights.len() - 1` elements shorter than x. No
-    /// weights are an error of the generator; a vector that is too short is an error of the call.
+    /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`: the first product is rounded, then follows a
+    /// chain of multiply-adds. It is `weights.len() - 1` elements shorter than x. No weights are an error of the
+    /// generator; a vector of fewer than `weights.len() - 1` elements is an error of the call. Halves are summed in
+    /// f32, and rounded once (`docs/semantics.md` 5.4, 5.6).
     ///
     /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the
     /// same neighbours share them.

@@ -1,4 +1,4 @@
-//! Reductions and scans of tuples along rows, columns and planes: of the elements of several arrays, with several
+//! Reductions and scans of tuples in each row, column or plane: of the elements of several arrays, with several
 //! accumulators (semantics 5.14, 5.18).
 
 use crate::axis::over_parts_of;
@@ -88,11 +88,12 @@ macro_rules! scans {
     )* };
 }
 
-/// Reductions and scans of tuples along rows, columns and planes of several arrays. Tuples have up to 12 components
-/// and may be nested.
+/// Reductions and scans of tuples in each row, column or plane (all elements of it) of several arrays. Tuples have up
+/// to 12 components and may be nested.
 pub trait TupleLines: Sized {
-    /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row; of arrays of
-    /// three dimensions of each row of each plane: matrices with one row for each plane.
+    /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row; of arrays of three
+    /// dimensions of each row of each plane: matrices of `planes` x `rows` elements. Arrays of different shapes are
+    /// an error of the call.
     ///
     /// Cost: a segmented reduction: one evaluation of each element.
     ///
@@ -120,7 +121,8 @@ pub trait TupleLines: Sized {
     }
 
     /// [`TupleReductions::reduce`] of each column of matrices: vectors with one element for each column; of arrays of
-    /// three dimensions of each column of each plane: matrices with one row for each plane.
+    /// three dimensions of each column of each plane: matrices of `planes` x `cols` elements. Arrays of different
+    /// shapes are an error of the call.
     ///
     /// Cost: a segmented reduction: one evaluation of each element.
     ///

@@ -11,7 +11,8 @@ use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
 impl<T: Item> VExp<T> {
-    /// Element `i`. Outside of the vector it is 0 (false) and leaves an error record.
+    /// Element `i`, counted from 0. Outside of the vector it is 0 (false) and leaves an error record
+    /// (`docs/semantics.md` 4.3).
     ///
     /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the
     /// index.
@@ -28,7 +29,8 @@ impl<T: Item> VExp<T> {
         leafwise(self, |x| read(at, x, vec![i]))
     }
 
-    /// The elements at those indices, each as [`VExp::at`] reads it: as many as there are indices.
+    /// The elements at those indices, each as [`VExp::at`] reads it: a vector of as many elements as there are
+    /// indices. An index outside of this vector gives 0 (false) and leaves an error record.
     ///
     /// Cost: fused; a read of an index and one of an element, in no order, for each element of the
     /// result.
@@ -46,8 +48,8 @@ impl<T: Item> VExp<T> {
         of_nodes(&node::map(at, "gather", &[indices.node()], read))
     }
 
-    /// The matrix of `n` rows, each of them this vector. `n >= 0` is checked before the function
-    /// runs.
+    /// The matrix of `n` rows, each of them this vector: `n` x `len` elements. `n >= 0` is checked before the
+    /// function runs.
     ///
     /// Cost: none; it changes indices. Operations of an element are done for each of its copies;
     /// a reduction that can leave no error record is done once, and its result is stored.
@@ -64,8 +66,8 @@ impl<T: Item> VExp<T> {
         leafwise(self, |x| spread(at, "broadcast_rows", (x, 0), n))
     }
 
-    /// The matrix of `n` columns, each of them this vector. `n >= 0` is checked before the function
-    /// runs.
+    /// The matrix of `n` columns, each of them this vector: `len` x `n` elements. `n >= 0` is checked before the
+    /// function runs.
     ///
     /// Cost: none; it changes indices. Operations of an element are done for each of its copies;
     /// a reduction that can leave no error record is done once, and its result is stored.
@@ -82,8 +84,9 @@ impl<T: Item> VExp<T> {
         leafwise(self, |x| spread(at, "broadcast_cols", (x, 1), n))
     }
 
-    /// `f` of each element of this vector with each element of another one: row i of the matrix is
-    /// `f(x[i], y[0]), f(x[i], y[1]) ..`. If `f` gives a tuple, the result is a tuple of matrices.
+    /// `f` of each element of this vector with each element of another one, of any lengths: a matrix with a row for
+    /// each element of this one and a column for each of the other one. Row i is `f(x[i], y[0]), f(x[i], y[1]) ..`.
+    /// If `f` gives a tuple, the result is a tuple of matrices.
     ///
     /// Cost: fused; the operations of `f` for each element of the matrix.
     ///
@@ -112,7 +115,8 @@ impl<T: Item> VExp<T> {
     }
 }
 
-/// The vector 0, 1, .. n - 1. `n >= 0` is checked before the function runs.
+/// The vector 0, 1, .. n - 1, of i64. `n >= 0` is checked before the function runs; n is made of lengths, constants
+/// and scalar parameters.
 ///
 /// Cost: fused; the element is its index.
 ///
@@ -127,7 +131,8 @@ pub fn iota(n: impl IntoScalar<i64>) -> VExp<i64> {
     VExp::of(make(at, Type::vector(Ty::I64), Op::Iota(n.scalar_at(at))))
 }
 
-/// The vector of `n` elements `x`. `n >= 0` is checked before the function runs.
+/// The vector of `n` elements `x`. `n >= 0` is checked before the function runs; n is made of lengths, constants and
+/// scalar parameters.
 ///
 /// Cost: fused; the element is `x`, which is computed once.
 ///
