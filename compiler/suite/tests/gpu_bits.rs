@@ -14,6 +14,7 @@ use arraygpu_suite::gpu;
 use arraygpu_suite::gpu::{Called, Failure, How, Layout, Missing, call};
 use arraygpu_suite::mutants;
 use arraygpu_suite::tests_folder;
+use arraygpu_suite::today;
 use arraygpu_suite::{operators, rng::Rng, values};
 
 /// Variants that a kernel may have.
@@ -142,17 +143,9 @@ fn reductions_at_every_edge() {
     };
     let sizes = [0, 1, 2, 3, 31, 33, 127, 128, 129, 2047, 2048, 2049, 4095, 4097, 3 * 2048 + 5, 9 * 2048 + 1];
     let mut seen = Seen::default();
-    for (ty, greatest) in [
-        ("f32", "inf"),
-        ("f64", "inf"),
-        ("i32", "9"),
-        ("i64", "9"),
-        ("u64", "9"),
-        ("u8", "9"),
-        ("i8", "9"),
-        ("i16", "9"),
-        ("u16", "9"),
-    ] {
+    let types = ["f32", "u8", "i64", "f64", "i16", "i32", "u64", "i8", "u16"];
+    for ty in today::share(types.to_vec(), 3) {
+        let greatest = if ty.starts_with('f') { "inf" } else { "9" };
         let f = parse::parse(&text(ty, greatest)).unwrap().remove(0);
         let compiled = compile(vec![f]);
         let mut rng = Rng::new(5);
@@ -247,7 +240,9 @@ fn operators() {
 fn files() {
     let folder = tests_folder().join("files");
     let mut seen = Seen::default();
-    for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+    let mut all: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    all.sort();
+    for file in today::share(all, 3) {
         let Ok(functions) = parse::parse(&std::fs::read_to_string(&file).unwrap()) else { continue };
         // those of `fast_math` have other bits: tests/fast_math.rs
         for f in functions.into_iter().filter(|f| !f.fast) {

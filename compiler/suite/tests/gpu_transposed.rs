@@ -7,6 +7,7 @@ use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty, eval};
 use arraygpu_compiler::schedule::strategy::Strategy;
 use arraygpu_suite::rng::Rng;
+use arraygpu_suite::today;
 use arraygpu_suite::versions::{check, compiled, numbers};
 
 /// The side of the tiles of a program; 0 if it has none.
@@ -91,7 +92,8 @@ fn of_two([a, b, r]: [Ty; 3], b_transposed: Option<Mirrored>, body: &str) -> Str
 fn of_every_type() {
     let mut rng = Rng::new(71);
     let directions = MIRRORED.into_iter().cycle();
-    for (ty, mirrored) in Ty::ALL.into_iter().zip(directions).flat_map(|(ty, m)| [(ty, PLAIN), (ty, m)]) {
+    let all = Ty::ALL.into_iter().zip(directions).flat_map(|(ty, m)| [(ty, PLAIN), (ty, m)]);
+    for (ty, mirrored) in today::share(all.collect(), 3) {
         let c = compiled(&transposed(ty, mirrored), None);
         let (side, v) = (side(&c), 16 / ty.size());
         assert_eq!(side, [0, 128, 64, 0, 64, 0, 0, 0, 32][ty.size()], "{ty}");
@@ -121,7 +123,8 @@ fn of_every_size() {
         let c = compiled(&transposed(ty, mirrored), None);
         let (side, v) = (side(&c), 16 / ty.size());
         let sizes = [side / 2, side - 1, side, side + 1, side + v, 2 * side + v, 2 * side - v];
-        for (rows, columns) in sizes.into_iter().flat_map(|r| sizes.map(|c| (r, c))) {
+        let all = sizes.into_iter().flat_map(|r| sizes.map(|c| (r, c)));
+        for (rows, columns) in today::share(all.collect(), 3) {
             let what = format!("{ty}, {rows} x {columns}");
             check_with(&c, &[numbers(ty, rows, columns, &mut rng)], "", &what);
         }
@@ -151,7 +154,8 @@ fn with_other_arrays() {
         [Ty::I16, Ty::F64, Ty::F16],
     ];
     let others = [None, Some(PLAIN), Some([true, false]), Some([false, true])];
-    for (types, b_transposed) in types.into_iter().flat_map(|t| others.map(|b| (t, b))) {
+    let all = types.into_iter().flat_map(|t| others.map(|b| (t, b)));
+    for (types, b_transposed) in today::share(all.collect(), 3) {
         let c = compiled(&of_two(types, b_transposed, &add(types[2])), None);
         let side = side(&c);
         assert!(side >= 32, "{types:?} {b_transposed:?}");
@@ -407,8 +411,8 @@ fn in_two_directions() {
 /// Arrays of any types, transposed or not, mirrored or not, at any small distances, in full tiles and around them.
 #[test]
 fn random_programs() {
-    let mut rng = Rng::new(78);
-    for number in 0..32 {
+    for number in today::seeds(32) {
+        let mut rng = Rng::new(78 + number);
         let arrays = 1 + rng.below(4);
         let result = rng.pick(&Ty::ALL);
         let op = if result == Ty::Bool { "or" } else { "max" };
