@@ -39,6 +39,14 @@ impl Memory {
         }
     }
 
+    /// Allocates the same for the time of a call.
+    pub fn temporary(count: i64, size: usize, on: On) -> Result<Memory> {
+        match on {
+            On::Host(memory) => Storage::temporary(count, size, memory).map(Memory::Host),
+            On::Device(..) => Memory::new(count, size, on),
+        }
+    }
+
     /// Returns the address of element 0, or null if there is none.
     pub fn data(&self) -> *mut u8 {
         match self {

@@ -31,7 +31,7 @@ pub(crate) struct Context {
 impl Context {
     /// Limits the memory that the context may have, on the CPU and on its device, from now on.
     pub fn set_memory_limit(&self, bytes: i64) {
-        self.host.memory.usage.set_limit(bytes);
+        self.host.memory.set_limit(bytes);
         self.device.usage().set_limit(bytes);
     }
 }

@@ -48,6 +48,7 @@ mod guard;
 mod guards;
 mod handle;
 mod host;
+mod idle;
 mod interrupt;
 mod invoke;
 mod launch;

@@ -3,6 +3,7 @@
 
 use crate::error::{Error, OUT_OF_MEMORY, Result, error};
 use crate::guards::{self, GUARD, PATTERN};
+use crate::idle::{Block, Idle};
 use crate::usage::Usage;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
@@ -29,12 +30,20 @@ unsafe impl Sync for Allocator {}
 pub(crate) struct HostMemory {
     pub usage: Usage,
     allocator: Option<Allocator>,
+    /// What temporaries of earlier calls had. A context whose memory is limited keeps nothing.
+    idle: Idle,
 }
 
 impl HostMemory {
     /// Without an allocator the memory comes from the system.
     pub fn new(allocator: Option<Allocator>) -> Arc<HostMemory> {
-        Arc::new(HostMemory { usage: Usage::new(), allocator })
+        Arc::new(HostMemory { usage: Usage::new(), allocator, idle: Idle::new() })
+    }
+
+    /// Limits the memory from now on.
+    pub fn set_limit(&self, bytes: i64) {
+        self.usage.set_limit(bytes);
+        self.idle.clear();
     }
 }
 
@@ -51,7 +60,9 @@ pub(crate) struct Storage {
 enum From {
     /// There is no memory to give back.
     Nobody,
-    System(*mut u8, Layout),
+    System(Block),
+    /// The context's [`Idle`] memory.
+    Idle(Block),
     Host(Allocator),
 }
 
@@ -64,6 +75,34 @@ impl Storage {
     /// Allocates memory for `count` elements of `size` bytes, aligned to [`ALIGN`]. It is counted
     /// in the context `of`, if there is one.
     pub fn new(count: i64, size: usize, zeroed: bool, of: Option<&Arc<HostMemory>>) -> Result<Storage> {
+        Storage::made(count, size, of, |whole| match of.and_then(|memory| memory.allocator) {
+            Some(allocator) => from_host(allocator, whole, zeroed),
+            None => from_system(whole, zeroed).map(|(data, block)| (data, From::System(block))),
+        })
+    }
+
+    /// Allocates memory of a context for a call, which is not cleared: that of an earlier call if there is some.
+    pub fn temporary(count: i64, size: usize, of: &Arc<HostMemory>) -> Result<Storage> {
+        if of.allocator.is_some() || of.usage.is_limited() || guards::is_on() {
+            return Storage::new(count, size, false, Some(of));
+        }
+        Storage::made(count, size, Some(of), |whole| {
+            let idle = whole.checked_add(ALIGN).and_then(|bytes| of.idle.take(bytes));
+            let found = idle.map(|block| (aligned(block), block));
+            let (data, block) = found.or_else(|| from_system(whole, false)).or_else(|| {
+                of.idle.clear();
+                from_system(whole, false)
+            })?;
+            Some((data, From::Idle(block)))
+        })
+    }
+
+    fn made(
+        count: i64,
+        size: usize,
+        of: Option<&Arc<HostMemory>>,
+        allocate: impl FnOnce(usize) -> Option<(*mut u8, From)>,
+    ) -> Result<Storage> {
         let too_much = || error(OUT_OF_MEMORY, format!("no memory for {count} elements of {size} bytes"));
         let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
         let signed = bytes.and_then(|n| i64::try_from(n).ok());
@@ -75,13 +114,7 @@ impl Storage {
             let of_elements = |e: Error| e.of(&format!("{count} elements of {size} bytes"));
             memory.usage.take(signed).map_err(of_elements)?;
         }
-        let had = bytes.checked_add(guards::guards()).and_then(|whole| {
-            match of.and_then(|memory| memory.allocator) {
-                Some(allocator) => from_host(allocator, whole, zeroed),
-                None => from_system(whole, zeroed),
-            }
-        });
-        let Some((data, from)) = had else {
+        let Some((data, from)) = bytes.checked_add(guards::guards()).and_then(allocate) else {
             of.inspect(|memory| memory.usage.untake(signed));
             return Err(too_much());
         };
@@ -117,16 +150,21 @@ impl Storage {
 /// Allocates from the system, which provides zeroed pages on first touch. The allocator is asked
 /// only for its natural alignment, because it would clear over-aligned memory itself; the address
 /// is aligned inside the allocation.
-fn from_system(bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
+fn from_system(bytes: usize, zeroed: bool) -> Option<(*mut u8, Block)> {
     let layout = Layout::from_size_align(bytes.checked_add(ALIGN)?, 16).ok()?;
     // SAFETY: the layout is not empty.
     let raw = unsafe { if zeroed { System.alloc_zeroed(layout) } else { System.alloc(layout) } };
     if raw.is_null() {
         return None;
     }
-    let data = raw.wrapping_add(raw.align_offset(ALIGN));
-    huge_pages(data, bytes);
-    Some((data, From::System(raw, layout)))
+    let block = Block { raw, layout };
+    huge_pages(aligned(block), bytes);
+    Some((aligned(block), block))
+}
+
+/// Returns the address of the elements in a block.
+fn aligned(block: Block) -> *mut u8 {
+    block.raw.wrapping_add(block.raw.align_offset(ALIGN))
 }
 
 /// Allocates with the host's function. Memory that is not aligned is refused.
@@ -152,9 +190,12 @@ impl Drop for Storage {
     fn drop(&mut self) {
         match self.from {
             From::Nobody => {}
-            // SAFETY: the memory was allocated in `new` with this layout.
-            From::System(raw, layout) => unsafe { System.dealloc(raw, layout) },
-            // SAFETY: the memory was allocated in `new` by this allocator and is given back once.
+            From::System(block) => block.free(),
+            From::Idle(block) => match &self.of {
+                Some(memory) if !memory.usage.is_limited() => memory.idle.give(block),
+                _ => block.free(),
+            },
+            // SAFETY: the memory was allocated by this allocator and is given back once.
             From::Host(a) => unsafe {
                 let guards = guards::guards();
                 (a.release)(a.user, self.data.wrapping_sub(guards / 2).cast(), self.bytes + guards)

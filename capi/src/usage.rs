@@ -31,6 +31,11 @@ impl Usage {
         self.limit.store(bytes, Relaxed);
     }
 
+    /// Whether there is a limit.
+    pub fn is_limited(&self) -> bool {
+        self.limit.load(Relaxed) != i64::MAX
+    }
+
     /// Counts bytes that are about to be allocated, if the limit allows them.
     pub fn take(&self, bytes: i64) -> Result<()> {
         let limit = self.limit.load(Relaxed);

@@ -140,7 +140,7 @@ impl Memory {
     }
 
     fn take_large(&mut self, place: usize, count: i64, size: usize, on: On) -> Result<*mut u8> {
-        let memory = Owned::new(count, size, on)?;
+        let memory = Owned::temporary(count, size, on)?;
         let address = memory.data();
         self.large.push((place, memory));
         Ok(address)

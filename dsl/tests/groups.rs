@@ -2,7 +2,8 @@
 
 mod common;
 
-use arraygpu_dsl::eval;
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_dsl::{Elem, eval};
 use arraygpu_dsl::prelude::*;
 use common::{call, everywhere, lower, recorded, rules, vector};
 use half::f16;
@@ -155,6 +156,24 @@ fn groups_are_sums_in_the_order_of_their_elements() {
     let g = lower(["x", "i"], "last", |x: VExp<f32>, i: VExp<i64>| x.scatter(5, i, -1.0));
     everywhere(&g, &[vector(&x), vector(&i)]);
     assert!(rules(&f).contains(&"same scatter_reduce: i, x".to_string()), "{:?}", rules(&f));
+}
+
+/// The first element of each destination is found between those of multiples of 64.
+#[test]
+fn many_destinations_have_their_elements() {
+    let f = |x: VExp<f32>, i: VExp<i64>, n: SExp<i64>| x.scatter_reduce(n, i.ignored(), 0.5, |a, b| a + b);
+    let x = numbers(700);
+    let g = lower(["x", "i", "n"], "sums", f);
+    for n in [0i64, 1, 63, 64, 65, 128, 300] {
+        // some destinations have no elements, the last one has many, and some elements go nowhere
+        let i: Vec<i64> = (0..700).map(|k: i64| (k * k % 311).min(n + k % 2 - 1)).collect();
+        let sums = eval(f, (&x, &i, n)).expect("it runs");
+        for (k, sum) in sums.iter().enumerate() {
+            let own: Vec<f32> = x.iter().zip(&i).filter(|(_, i)| **i == k as i64).map(|(x, _)| *x).collect();
+            assert_eq!(sum.to_bits(), sum_of(&own, 0.5).to_bits(), "{k} of {n}");
+        }
+        everywhere(&g, &[vector(&x), vector(&i), Value::Scalar(n.lit())]);
+    }
 }
 
 #[test]

@@ -158,10 +158,13 @@ fn long_vectors_are_sorted_by_digits() {
 
 #[test]
 fn digits_of_keys_that_are_equal_or_fall_are_counted() {
-    // two whole tiles and a part; of all equal keys, and of falling ones, whose digits are the last ones first
+    // two whole tiles and a part; of all equal keys, of falling ones, whose digits are the last ones first, and of
+    // keys that are equal in the second tile alone
     let f = lower(["x"], "order", |x: VExp<u8>| x.argsort());
     let n = 8_300usize;
-    for x in [vec![255u8; n], vec![0; n], (0..n).map(|i| 255 - (i / 33) as u8).collect()] {
+    let falling = (0..n).map(|i| 255 - (i / 33) as u8).collect();
+    let some = (0..n).map(|i| if i / 4096 == 1 { 7 } else { (i * 7919 >> 5) as u8 }).collect();
+    for x in [vec![255u8; n], vec![0; n], falling, some] {
         let wanted = ordered(n, |i| x[i]);
         assert_eq!(call(&f, &[vector(&x)]), [vector(&wanted)]);
         everywhere(&f, &[vector(&x)]);

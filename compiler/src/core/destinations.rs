@@ -12,6 +12,9 @@ use super::simplify::extent;
 use super::{Graph, Lambda, NodeId, Op, Tested};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
+/// The number of neighbouring destinations whose searches have common bounds.
+const BLOCK: i64 = 64;
+
 /// What happens to elements whose destination is outside of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
@@ -107,18 +110,37 @@ fn grouped(g: &mut Graph, destinations: NodeId, n: NodeId) -> Grouped {
     });
     let keys = g.add(Op::Materialize(keys));
     let order = g.add(Op::Argsort(keys));
+    // not stored, because the sort has stored it
     let sorted = ordered(g, order, &[keys])[0];
-    let sorted = g.add(Op::Materialize(sorted));
-    let count = extent(g, keys, 0);
-    let ends = with_number(g, BinaryOp::Add, n, 1);
-    let firsts = generated(g, ends, |g, k| {
-        let zero = g.lit(Lit::i64(0));
-        vec![first_where(g, [zero, count], |g, i| {
+    Grouped { order, firsts: firsts(g, sorted, n) }
+}
+
+/// Returns how many of the sorted keys are lower than 0, 1, .. n. A search for every 64th number comes first and bounds
+/// the searches in between.
+fn firsts(g: &mut Graph, sorted: NodeId, n: NodeId) -> NodeId {
+    let count = extent(g, sorted, 0);
+    let search = |g: &mut Graph, range: [NodeId; 2], k: NodeId| {
+        first_where(g, range, |g, i| {
             let own = inside(g, sorted, i);
             binary(g, BinaryOp::Ge, own, k)
-        })]
-    });
-    Grouped { order, firsts: g.add(Op::Materialize(firsts[0])) }
+        })
+    };
+    let blocks = with_number(g, BinaryOp::Div, n, BLOCK);
+    let ends = with_number(g, BinaryOp::Add, blocks, 2);
+    let bounds = generated(g, ends, |g, block| {
+        let zero = g.lit(Lit::i64(0));
+        let k = with_number(g, BinaryOp::Mul, block, BLOCK);
+        vec![search(g, [zero, count], k)]
+    })[0];
+    let bounds = g.add(Op::Materialize(bounds));
+    let all = with_number(g, BinaryOp::Add, n, 1);
+    let firsts = generated(g, all, |g, k| {
+        let block = with_number(g, BinaryOp::Div, k, BLOCK);
+        let next = with_number(g, BinaryOp::Add, block, 1);
+        let range = [block, next].map(|block| inside(g, bounds, block));
+        vec![search(g, range, k)]
+    })[0];
+    g.add(Op::Materialize(firsts))
 }
 
 /// Returns the first element of destination k in that order, and the first one after those of k.

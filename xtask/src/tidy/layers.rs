@@ -108,7 +108,7 @@ const CAPI: [&[&str]; 8] = [
         "level",
     ],
     // memory of the host and the layout of arrays
-    &["span", "overlap", "guards", "usage", "memory", "span_copy", "disk"],
+    &["span", "overlap", "guards", "usage", "idle", "memory", "span_copy", "disk"],
     // modules: plans with the code of their kernels
     &[
         "block",

@@ -24,6 +24,7 @@ mod fold;
 mod in_order;
 mod map;
 pub mod nested;
+mod one_part;
 mod pairwise;
 mod product;
 mod put;
@@ -154,7 +155,12 @@ fn build(
     }
     let choice = select::choose(l.launch, fused, staged, strided);
     let strategy = choice.strategy(l.launch);
-    let body = emit(&mut l, fused, &choice, staged)?;
+    let mut body = emit(&mut l, fused, &choice, staged)?;
+    if let Choice::Strips(_) | Choice::Batches(_) | Choice::Map = choice
+        && let Some(both) = one_part::main(&mut l, fused, staged, &body)?
+    {
+        body = both;
+    }
     l.k.kernel.main = Some(l.k.with_prologue(body));
     Ok((l.k, strategy))
 }
