@@ -7,6 +7,7 @@
 //! shuffles, and there is no `finish`. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
 pub mod avoid_negated_min;
+pub mod clamps;
 pub mod clone_body;
 mod counters;
 pub mod cse;
@@ -19,6 +20,7 @@ pub mod idle_divisions;
 pub mod if_conversion;
 pub mod index;
 pub mod interp;
+pub mod lanes;
 pub mod lockstep;
 pub mod name;
 pub mod narrow;

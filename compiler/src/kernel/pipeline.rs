@@ -1,6 +1,6 @@
 //! The list of passes over GPU kernels, in order. For CPU kernels the C compiler does the same optimisations; they
 //! have only passes that help it to vectorise loops, which are not in this list: `split_rows.rs`, `records_apart.rs`,
-//! `quotients.rs`, `lockstep/`, `ordered_bits.rs`, `idle_divisions.rs`.
+//! `quotients.rs`, `lanes.rs`, `lockstep/`, `clamps.rs`, `ordered_bits.rs`, `idle_divisions.rs`.
 
 use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, remainders, verify, widen};
 use crate::error::{Error, Result};

@@ -24,6 +24,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// The minimum length of a row for which pieces are faster than divisions.
 const SHORTEST: i64 = 16;
+/// The maximum number of divisors that cut a loop, one after the other.
+const MOST_DIVISORS: usize = 2;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
@@ -31,27 +33,89 @@ pub fn run(k: &mut Kernel) {
 }
 
 fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
-    for s in body {
+    let mut out = Vec::with_capacity(body.len());
+    for mut s in std::mem::take(body) {
         s.blocks_mut().for_each(|b| block(k, b));
-        let Stmt::For(c, lo, hi, inner) = s else { continue };
         let is_loop = |s: &Stmt| s.has_loop() || matches!(s, Stmt::Local(_));
-        if inner.iter().any(is_loop) {
-            continue;
+        match s {
+            Stmt::For(c, lo, hi, inner) if !inner.iter().any(is_loop) => {
+                loop_of(k, (c, lo, hi, inner), 0, &mut out)
+            }
+            s => out.push(s),
         }
-        let own = Own::of(*c, inner);
-        let Some(split) = own.split(inner) else { continue };
-        let (lo, hi) = (lo.clone(), hi.clone());
-        let first = split.offset.clone().plus(lo.clone());
-        let not_short = Expr::binary(BinaryOp::Ge, split.divisor.clone(), Expr::int(SHORTEST));
-        // if neither the first nor the last number is negative, the numbers between them do not wrap around
-        let last = split.offset.clone().plus(hi.clone()).minus(Expr::int(1));
-        let is = |e: Expr| Expr::binary(BinaryOp::Ge, e, Expr::int(0));
-        let not_negative = Expr::binary(BinaryOp::And, is(first.clone()), is(last));
-        let pieces = split.pieces(k, (*c, &lo, &hi, inner), first);
-        let condition = Expr::binary(BinaryOp::And, not_short, not_negative);
-        let whole = std::mem::replace(s, Stmt::Note(String::new()));
-        *s = Stmt::If(condition, pieces, vec![whole]);
     }
+    *body = out;
+}
+
+/// Emits a loop that has no loops inside, in pieces if its counter is divided. The loop may be a piece itself, of
+/// loops that were cut by `depth` divisors.
+fn loop_of(
+    k: &mut Kernel,
+    (c, lo, hi, mut inner): (Reg, Expr, Expr, Vec<Stmt>),
+    depth: usize,
+    out: &mut Vec<Stmt>,
+) {
+    let split = if depth < MOST_DIVISORS { Own::of(c, &inner).split(&inner) } else { None };
+    let Some(split) = split else {
+        out.append(&mut divisions_ahead(k, c, &mut inner));
+        out.push(Stmt::For(c, lo, hi, inner));
+        return;
+    };
+    let first = split.offset.clone().plus(lo.clone());
+    let not_short = Expr::binary(BinaryOp::Ge, split.divisor.clone(), Expr::int(SHORTEST));
+    // if neither the first nor the last number is negative, the numbers between them do not wrap around
+    let last = split.offset.clone().plus(hi.clone()).minus(Expr::int(1));
+    let is = |e: Expr| Expr::binary(BinaryOp::Ge, e, Expr::int(0));
+    let not_negative = Expr::binary(BinaryOp::And, is(first.clone()), is(last));
+    let pieces = split.pieces(k, (c, &lo, &hi, &inner), first, depth);
+    let condition = Expr::binary(BinaryOp::And, not_short, not_negative);
+    out.push(Stmt::If(condition, pieces, vec![Stmt::For(c, lo, hi, inner)]));
+}
+
+/// Takes the divisions out of a loop's body that are the same in all iterations, such as those of a row's number in a
+/// loop over its elements: a C compiler leaves them there, because they are computed for some divisors only.
+fn divisions_ahead(k: &mut Kernel, c: Reg, body: &mut [Stmt]) -> Vec<Stmt> {
+    fn expression(k: &Kernel, own: &Own, e: &Expr, found: &mut Vec<(Expr, Expr)>) {
+        if let Expr::Binary(BinaryOp::Div | BinaryOp::Rem, _, by) = e
+            && !matches!(**by, Expr::Lit(_))
+            && k.ty(e) == Ty::I64
+            && let Some(value) = own.outside(e, None)
+        {
+            if found.iter().all(|(old, _)| old != e) {
+                found.push((e.clone(), value));
+            }
+            return;
+        }
+        e.children(|child| expression(k, own, child, found));
+    }
+    fn replace(e: &mut Expr, all: &[(Expr, Reg)]) {
+        match all.iter().find(|(old, _)| old == e) {
+            Some((_, r)) => *e = Expr::Reg(*r),
+            None => e.children_mut(|child| replace(child, all)),
+        }
+    }
+    fn statements(body: &mut [Stmt], all: &[(Expr, Reg)]) {
+        for s in body {
+            s.expressions_mut(&mut |e| replace(e, all));
+            s.blocks_mut().for_each(|b| statements(b, all));
+        }
+    }
+    fn collect(k: &Kernel, own: &Own, body: &[Stmt], found: &mut Vec<(Expr, Expr)>) {
+        for s in body {
+            s.expressions(&mut |e| expression(k, own, e, found));
+            s.blocks().into_iter().for_each(|b| collect(k, own, b, found));
+        }
+    }
+    let mut found = Vec::new();
+    collect(k, &Own::of(c, body), body, &mut found);
+    let (mut out, mut all) = (Vec::new(), Vec::new());
+    for (old, value) in found {
+        let r = k.reg("same", Ty::I64);
+        out.push(Stmt::Let(r, value, Default::default()));
+        all.push((old, r));
+    }
+    statements(body, &all);
+    out
 }
 
 /// The registers that a loop's body sets.
@@ -151,6 +215,7 @@ impl Split {
         k: &mut Kernel,
         (c, lo, hi, body): (Reg, &Expr, &Expr, &[Stmt]),
         first: Expr,
+        depth: usize,
     ) -> Vec<Stmt> {
         let [at, row, column, end] = ["at", "row", "column", "end"].map(|name| k.reg(name, Ty::I64));
         let piece = Piece { row, column, at };
@@ -167,7 +232,12 @@ impl Split {
         let length = hi.clone().minus(Expr::Reg(at)).min(left);
         let mut of_piece = vec![Stmt::Let(end, Expr::Reg(at).plus(length), Default::default())];
         of_piece.append(&mut before);
-        of_piece.extend(renaming.block(&whole));
+        for s in renaming.block(&whole) {
+            match s {
+                Stmt::For(c, lo, hi, inner) => loop_of(k, (c, lo, hi, inner), depth + 1, &mut of_piece),
+                s => of_piece.push(s),
+            }
+        }
         of_piece.extend([
             Stmt::Assign(at, Expr::Reg(end)),
             Stmt::Assign(row, Expr::Reg(row).plus(Expr::int(1))),

@@ -1,6 +1,7 @@
 //! Prints expressions as C. Every operator becomes one C operator, a builtin or a helper of the
 //! prelude.
 
+use super::parity::parity;
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt::{Display, Write};
@@ -228,7 +229,15 @@ impl Printer<'_> {
                 let (x, bound) = bound_of(op, a, b).unwrap_or((a, b));
                 self.call(format_args!("agpu_{op}_bound_{ty}"), &[x, bound]);
             }
+            Rem if matches!((ty, b), (Ty::I32 | Ty::I64, Expr::Lit(l)) if l.as_int() == Some(2)) => {
+                self.call(format_args!("agpu_rem_of_2_{ty}"), &[a]);
+            }
             Div | Rem | Min | Max | Shl | Shr => self.call(format_args!("agpu_{op}_{ty}"), &[a, b]),
+            And | Or if ty == Ty::Bool => {
+                self.condition(a);
+                self.text(if op == And { " & " } else { " | " });
+                self.condition(b);
+            }
             And => self.beside(a, " & ", b),
             Or => self.beside(a, " | ", b),
             Xor => self.beside(a, " ^ ", b),
@@ -244,6 +253,17 @@ impl Printer<'_> {
                 unreachable!("precise on a CPU")
             }
             Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
+        }
+    }
+
+    /// Prints an operand of a conjunction or disjunction.
+    fn condition(&mut self, e: &Expr) {
+        match parity(self.k, e) {
+            Some((x, is_even)) => {
+                self.text(if is_even { "" } else { "!" });
+                self.call(format_args!("agpu_is_even_{}", self.k.ty(x)), &[x]);
+            }
+            None => self.atom(e),
         }
     }
 

@@ -6,6 +6,7 @@
 //! `out_result` is the result, and `n_x` is the length of x.
 
 mod expr;
+mod parity;
 mod stmt;
 
 pub use expr::ctype;

@@ -134,6 +134,8 @@ AGPU_ROUND(double, f64, )
     static inline T agpu_rem_##name(T a, T b) { return b == 0 ? 0 : (lowest != 0 && b == (T)-1) ? 0 : (T)(a % b); } \
     static inline T agpu_shl_##name(T a, T b) { return (T)((U)a << ((U)b & (bits - 1))); } \
     static inline T agpu_shr_##name(T a, T b) { return (T)(a >> ((U)b & (bits - 1))); } \
+    static inline bool agpu_is_even_##name(T a) { return (T)((U)a << (bits - 1)) >= 0; } \
+    static inline T agpu_rem_of_2_##name(T a) { U sign = (U)a >> (bits - 1); return (T)((((U)a + sign) & 1) - sign); } \
     static inline T agpu_abs_##name(T a) { return a < 0 ? (T)(0 - (U)a) : a; }
 AGPU_INT(int32_t, uint32_t, i32, 32, INT32_MIN)
 AGPU_INT(int64_t, uint64_t, i64, 64, INT64_MIN)

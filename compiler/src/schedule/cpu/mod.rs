@@ -56,7 +56,8 @@ use super::kernels::{CpuVariant, CpuVariants};
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::kernel::{
-    Stmt, dce, idle_divisions, lockstep, ordered_bits, quotients, records_apart, split_rows, verify,
+    Stmt, clamps, dce, idle_divisions, lanes, lockstep, ordered_bits, quotients, records_apart, split_rows,
+    verify,
 };
 use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
@@ -107,7 +108,9 @@ pub fn kernels(
             split_rows::run(&mut kernel);
             records_apart::run(&mut kernel);
             quotients::run(&mut kernel);
+            lanes::run(&mut kernel);
             lockstep::run(&mut kernel);
+            clamps::run(&mut kernel);
             ordered_bits::run(&mut kernel);
             idle_divisions::run(&mut kernel);
         }
