@@ -3,8 +3,8 @@
 mod common;
 
 use arraygpu_compiler::core::interp::Value;
-use arraygpu_dsl::{Elem, eval};
 use arraygpu_dsl::prelude::*;
+use arraygpu_dsl::{Elem, eval};
 use common::{call, everywhere, lower, recorded, rules, vector};
 use half::f16;
 
