@@ -125,7 +125,9 @@ fn firsts(g: &mut Graph, sorted: NodeId, n: NodeId) -> NodeId {
             binary(g, BinaryOp::Ge, own, k)
         })
     };
-    let blocks = with_number(g, BinaryOp::Div, n, BLOCK);
+    // of too many destinations, this number is negative, too, and the message is the same
+    let all = with_number(g, BinaryOp::Add, n, 1);
+    let blocks = with_number(g, BinaryOp::Div, all, BLOCK);
     let ends = with_number(g, BinaryOp::Add, blocks, 2);
     let bounds = generated(g, ends, |g, block| {
         let zero = g.lit(Lit::i64(0));
@@ -133,7 +135,6 @@ fn firsts(g: &mut Graph, sorted: NodeId, n: NodeId) -> NodeId {
         vec![search(g, [zero, count], k)]
     })[0];
     let bounds = g.add(Op::Materialize(bounds));
-    let all = with_number(g, BinaryOp::Add, n, 1);
     let firsts = generated(g, all, |g, k| {
         let block = with_number(g, BinaryOp::Div, k, BLOCK);
         let next = with_number(g, BinaryOp::Add, block, 1);

@@ -26,13 +26,19 @@ use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use bounds::Bounds;
 
+/// The bytes of shared memory from which on a kernel counts as one that stages tiles. Such kernels have few registers
+/// left. They keep their 64-bit counters, because the assembler would compute the upper halves of 32-bit ones again at
+/// each use: all-pairs products by tiles took 1.25 times as long (one H200).
+const STAGED: usize = 4096;
+
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
     k.narrow = true;
     k.rewrite_main(|k, body| {
         let (low, lets) = (vec![None; k.regs.len()], vec![false; k.regs.len()]);
         let bounds = Bounds::of(k);
-        let mut pass = Narrow { k, low, lets, bounds };
+        let bytes: usize = k.shared.iter().map(|(_, ty, n)| ty.size() * *n as usize).sum();
+        let mut pass = Narrow { counts: bytes < STAGED, k, low, lets, bounds };
         pass.collect(body);
         pass.block(body);
     });
@@ -47,6 +53,8 @@ struct Narrow<'a> {
     lets: Vec<bool>,
     /// The ranges of values.
     bounds: Bounds,
+    /// Whether loops count in 32 bits where their bounds fit.
+    counts: bool,
 }
 
 impl Narrow<'_> {
@@ -169,7 +177,7 @@ impl Narrow<'_> {
 
     /// Counts a loop in 32 bits if its bounds fit in these. Returns the definition of the 64-bit counter.
     fn counter(&mut self, r: &mut Reg, begin: &mut Expr, end: &mut Expr) -> Option<Stmt> {
-        if self.k.regs[r.0 as usize].1 != Ty::I64 {
+        if !self.counts || self.k.regs[r.0 as usize].1 != Ty::I64 {
             return None;
         }
         let (first, last) = (self.range(begin)?, self.range(end)?);
