@@ -48,6 +48,9 @@ pub use expr::{Expr, Mem, Reg};
 pub use name::Name;
 pub use stmt::Stmt;
 
+/// The bytes of shared memory of a block from which on it stages tiles there.
+const STAGED: usize = 4 << 10;
+
 /// An array parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Array {
@@ -171,6 +174,11 @@ impl Kernel {
         self.locals.push((format!("{name}_{id}"), ty, len));
         out.push(Stmt::Local(id));
         Mem::Local(id)
+    }
+
+    /// Whether blocks stage tiles of arrays in shared memory, and do not only join values of their warps there.
+    pub fn stages_tiles(&self) -> bool {
+        self.shared.iter().map(|(_, ty, n)| ty.size() * *n as usize).sum::<usize>() >= STAGED
     }
 
     /// Makes a new array that a block's threads share.

@@ -26,19 +26,16 @@ use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use bounds::Bounds;
 
-/// The bytes of shared memory from which on a kernel counts as one that stages tiles. Such kernels have few registers
-/// left. They keep their 64-bit counters, because the assembler would compute the upper halves of 32-bit ones again at
-/// each use: all-pairs products by tiles took 1.25 times as long (one H200).
-const STAGED: usize = 4096;
-
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
     k.narrow = true;
     k.rewrite_main(|k, body| {
         let (low, lets) = (vec![None; k.regs.len()], vec![false; k.regs.len()]);
         let bounds = Bounds::of(k);
-        let bytes: usize = k.shared.iter().map(|(_, ty, n)| ty.size() * *n as usize).sum();
-        let mut pass = Narrow { counts: bytes < STAGED, k, low, lets, bounds };
+        // such kernels have few registers left, and the assembler computes the upper halves of 32-bit counters again
+        // at each 64-bit use: sums over all pairs by tiles took 1.23 times as long (one H200)
+        let counts = !k.stages_tiles();
+        let mut pass = Narrow { k, low, lets, bounds, counts };
         pass.collect(body);
         pass.block(body);
     });
