@@ -163,7 +163,7 @@ fn digits_of_keys_that_are_equal_or_fall_are_counted() {
     let f = lower(["x"], "order", |x: VExp<u8>| x.argsort());
     let n = 8_300usize;
     let falling = (0..n).map(|i| 255 - (i / 33) as u8).collect();
-    let some = (0..n).map(|i| if i / 4096 == 1 { 7 } else { (i * 7919 >> 5) as u8 }).collect();
+    let some = (0..n).map(|i| if i / 4096 == 1 { 7 } else { ((i * 7919) >> 5) as u8 }).collect();
     for x in [vec![255u8; n], vec![0; n], falling, some] {
         let wanted = ordered(n, |i| x[i]);
         assert_eq!(call(&f, &[vector(&x)]), [vector(&wanted)]);

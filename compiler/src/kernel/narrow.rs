@@ -34,7 +34,7 @@ pub fn run(k: &mut Kernel) {
         let bounds = Bounds::of(k);
         // such kernels have few registers left, and the assembler computes the upper halves of 32-bit counters again
         // at each 64-bit use: sums over all pairs by tiles took 1.23 times as long (one H200)
-        let counts = !k.stages_tiles();
+        let counts = !k.stages_tiles() && !k.arrays.iter().any(|a| a.strided);
         let mut pass = Narrow { k, low, lets, bounds, counts };
         pass.collect(body);
         pass.block(body);
