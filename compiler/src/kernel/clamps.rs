@@ -25,11 +25,11 @@
 
 mod conditions;
 
-use super::clone_body::Renaming;
-use super::parts::{definitions, each_expression, operations};
+use super::clone_body::copied;
+use super::parts::{change_expressions, definitions, each_expression, operations};
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use conditions::{Clamps, SMALL, constant, difference, opposite, sum, swapped};
+use conditions::{Clamps, SMALL, difference, opposite, sum, swapped};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The maximum number of operations of a loop's body, which is written twice.
@@ -74,7 +74,7 @@ fn is_range(condition: &Expr, inside: &[Stmt]) -> bool {
 fn is_short(condition: &Expr) -> bool {
     match condition {
         Expr::Binary(BinaryOp::And, a, b) => is_short(a) || is_short(b),
-        Expr::Binary(BinaryOp::Le, _, most) => constant(most).is_some_and(|most| most <= SHORT),
+        Expr::Binary(BinaryOp::Le, _, most) => most.constant().is_some_and(|most| most <= SHORT),
         _ => false,
     }
 }
@@ -87,7 +87,7 @@ fn split(k: &mut Kernel, s: &Stmt) -> Option<Vec<Stmt>> {
     if operations(body) > MOST_OPERATIONS || !body.iter().all(is_plain) {
         return None;
     }
-    if matches!((constant(lo), constant(hi)), (Some(lo), Some(hi)) if hi.saturating_sub(lo) <= SHORT) {
+    if matches!((lo.constant(), hi.constant()), (Some(lo), Some(hi)) if hi.saturating_sub(lo) <= SHORT) {
         return None;
     }
     let indices = Indices { counter: *counter, set: definitions(body) };
@@ -111,10 +111,7 @@ fn split(k: &mut Kernel, s: &Stmt) -> Option<Vec<Stmt>> {
     let to = binary(BinaryOp::Max, &to, &first_one);
     let to = are_small.map_or(to.clone(), |condition| condition.select(to, first_one.clone()));
     let mut piece = |to: &Expr, body: &[Stmt]| {
-        let whole = [Stmt::For(*counter, at_now.clone(), to.clone(), body.to_vec())];
-        let mut renaming = Renaming::default();
-        renaming.set(k, &whole);
-        let mut out = renaming.block(&whole);
+        let mut out = copied(k, &[Stmt::For(*counter, at_now.clone(), to.clone(), body.to_vec())]);
         out.push(Stmt::Assign(at, to.clone()));
         out
     };
@@ -164,15 +161,8 @@ impl Indices<'_> {
         if !reads {
             return None;
         }
-        self.replace(k, &mut inside, &mut clamps);
+        change_expressions(&mut inside, &mut |e| self.expression(k, e, &mut clamps));
         Some((inside, clamps))
-    }
-
-    fn replace(&self, k: &Kernel, body: &mut [Stmt], clamps: &mut Clamps) {
-        for s in body {
-            s.expressions_mut(&mut |e| self.expression(k, e, clamps));
-            s.blocks_mut().for_each(|b| self.replace(k, b, clamps));
-        }
     }
 
     fn expression(&self, k: &Kernel, e: &mut Expr, clamps: &mut Clamps) {
@@ -235,13 +225,13 @@ impl Indices<'_> {
                 }
             }
             Expr::Binary(BinaryOp::Mul, a, b) => {
-                let (times, index) = match (constant(a), constant(b)) {
+                let (times, index) = match (a.constant(), b.constant()) {
                     (None, Some(times)) => (times, a),
                     (Some(times), None) => (times, b),
                     _ => return None,
                 };
                 match self.multiple(index)? {
-                    (1, distance) if (1..=MOST_TIMES).contains(&times) && constant(&distance) == Some(0) => {
+                    (1, distance) if (1..=MOST_TIMES).contains(&times) && distance.constant() == Some(0) => {
                         Some((times, distance))
                     }
                     _ => None,

@@ -92,6 +92,13 @@ impl Renaming {
     }
 }
 
+/// Returns a copy of statements that has registers of its own.
+pub fn copied(k: &mut Kernel, body: &[Stmt]) -> Vec<Stmt> {
+    let mut renaming = Renaming::default();
+    renaming.set(k, body);
+    renaming.block(body)
+}
+
 /// Collects the registers that statements declare.
 fn sets(body: &[Stmt], out: &mut Vec<Reg>) {
     for s in body {

@@ -17,8 +17,7 @@ pub fn split(index: &Expr) -> (Option<Cow<'_, Expr>>, i64) {
         }
         Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
             let (part, c) = split(a);
-            let of_b = if let Expr::Lit(l) = &**b { l.as_int() } else { None };
-            match of_b {
+            match b.constant() {
                 Some(k) if k.unsigned_abs() < MAX_CONSTANT as u64 => {
                     let sum = if *op == BinaryOp::Add { c + k } else { c - k };
                     if sum.abs() < MAX_CONSTANT { (part, sum) } else { (Some(Cow::Borrowed(index)), 0) }

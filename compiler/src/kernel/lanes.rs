@@ -17,8 +17,8 @@
 //!
 //! Within a block the low bits are constants, and so are the conditions that ask about them.
 
-use super::clone_body::Renaming;
-use super::parts::{definitions, each_expression, operations};
+use super::clone_body::{Renaming, copied};
+use super::parts::{definitions, each_expression, operations, replace_statements};
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -30,19 +30,7 @@ const MOST_OPERATIONS: usize = 2048;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
-    k.rewrite_main(block);
-}
-
-fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
-    let mut out = Vec::with_capacity(body.len());
-    for mut s in std::mem::take(body) {
-        s.blocks_mut().for_each(|b| block(k, b));
-        match split(k, &s) {
-            Some(parts) => out.extend(parts),
-            None => out.push(s),
-        }
-    }
-    *body = out;
+    k.rewrite_main(|k, body| replace_statements(k, body, &split));
 }
 
 /// Returns what replaces a loop, if it is to be split.
@@ -74,12 +62,7 @@ fn split(k: &mut Kernel, s: &Stmt) -> Option<Vec<Stmt>> {
         copies.push(Stmt::Let(own, place(q, by, lane), Default::default()));
         copies.extend(renaming.block(&body));
     }
-    let mut whole = |lo: Expr, hi: Expr| {
-        let whole = [Stmt::For(*counter, lo, hi, body.clone())];
-        let mut renaming = Renaming::default();
-        renaming.set(k, &whole);
-        renaming.block(&whole).remove(0)
-    };
+    let mut whole = |lo: Expr, hi: Expr| copied(k, &[Stmt::For(*counter, lo, hi, body.clone())]).remove(0);
     let bounds = lanes.bounds(body);
     let to = bounds.into_iter().fold(divided(hi.clone()), |to, bound| to.min(divided(bound)));
     Some(vec![
@@ -97,10 +80,6 @@ fn place(q: Reg, by: i64, lane: i64) -> Expr {
     if lane == 0 { first } else { first.plus(Expr::int(lane)) }
 }
 
-fn constant(e: &Expr) -> Option<i64> {
-    if let Expr::Lit(l) = e { l.as_int() } else { None }
-}
-
 /// What the expressions of a loop's body make of its counter.
 struct Lanes<'a> {
     counter: Reg,
@@ -115,7 +94,7 @@ impl Lanes<'_> {
             Expr::Reg(r) if *r == self.counter => Some(0),
             Expr::Reg(r) => self.changed((*self.set.get(r)?)?),
             Expr::Binary(BinaryOp::Xor, a, b) => {
-                let (index, bits) = match (constant(a), constant(b)) {
+                let (index, bits) = match (a.constant(), b.constant()) {
                     (None, Some(bits)) => (a, bits),
                     (Some(bits), None) => (b, bits),
                     _ => return None,
@@ -129,7 +108,7 @@ impl Lanes<'_> {
     /// Returns the low bits of the counter that an expression asks about, and the bits that were changed before.
     fn masked(&self, e: &Expr) -> Option<(i64, i64)> {
         let Expr::Binary(BinaryOp::And, a, b) = e else { return None };
-        let (index, mask) = match (constant(a), constant(b)) {
+        let (index, mask) = match (a.constant(), b.constant()) {
             (None, Some(mask)) => (a, mask),
             (Some(mask), None) => (b, mask),
             _ => return None,
@@ -156,7 +135,7 @@ impl Lanes<'_> {
     /// second operand. It holds in whole blocks.
     fn in_bounds<'e>(&self, e: &'e Expr) -> Option<Option<&'e Expr>> {
         match e {
-            Expr::Binary(BinaryOp::Ge, a, b) if constant(b) == Some(0) => self.changed(a).map(|_| None),
+            Expr::Binary(BinaryOp::Ge, a, b) if b.constant() == Some(0) => self.changed(a).map(|_| None),
             Expr::Binary(BinaryOp::Lt, a, b) if self.is_outside(b) => self.changed(a).map(|_| Some(&**b)),
             _ => None,
         }

@@ -55,6 +55,10 @@ impl Expr {
     pub fn int(x: i64) -> Expr {
         Expr::Lit(Lit::i64(x))
     }
+    /// Returns the value of an integer constant.
+    pub fn constant(&self) -> Option<i64> {
+        if let Expr::Lit(l) = self { l.as_int() } else { None }
+    }
     pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         Expr::Binary(op, Box::new(a), Box::new(b))
     }

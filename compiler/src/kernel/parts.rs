@@ -1,7 +1,7 @@
 //! Access to the parts of a statement: its own expressions, the registers that it declares, and its
 //! inner blocks.
 
-use super::{Expr, Reg, Stmt};
+use super::{Expr, Kernel, Reg, Stmt};
 use crate::loc::Loc;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -111,6 +111,31 @@ impl Stmt {
             _ => [None, None],
         };
         blocks.into_iter().flatten()
+    }
+}
+
+/// Replaces the statements of a block and of its inner blocks, the innermost first, for which `by` gives others.
+pub fn replace_statements(
+    k: &mut Kernel,
+    body: &mut Vec<Stmt>,
+    by: &dyn Fn(&mut Kernel, &Stmt) -> Option<Vec<Stmt>>,
+) {
+    let mut out = Vec::with_capacity(body.len());
+    for mut s in std::mem::take(body) {
+        s.blocks_mut().for_each(|b| replace_statements(k, b, by));
+        match by(k, &s) {
+            Some(others) => out.extend(others),
+            None => out.push(s),
+        }
+    }
+    *body = out;
+}
+
+/// Calls `f` on the expressions of all statements of a block and of its inner blocks, for mutation.
+pub fn change_expressions(body: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
+    for s in body {
+        s.expressions_mut(f);
+        s.blocks_mut().for_each(|b| change_expressions(b, f));
     }
 }
 

@@ -17,8 +17,8 @@
 //!
 //! Where a quotient is clamped to a bound, as at the edges of an image, the new loop has the quotients that are not.
 
-use super::clone_body::Renaming;
-use super::parts::{definitions, each_expression, operations};
+use super::clone_body::{Renaming, copied};
+use super::parts::{change_expressions, definitions, each_expression, operations, replace_statements};
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -30,19 +30,7 @@ const MOST_OPERATIONS: usize = 512;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
-    k.rewrite_main(block);
-}
-
-fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
-    let mut out = Vec::with_capacity(body.len());
-    for mut s in std::mem::take(body) {
-        s.blocks_mut().for_each(|b| block(k, b));
-        match split(k, &s) {
-            Some(parts) => out.extend(parts),
-            None => out.push(s),
-        }
-    }
-    *body = out;
+    k.rewrite_main(|k, body| replace_statements(k, body, &split));
 }
 
 /// Returns what replaces a loop, if it is to be split.
@@ -76,12 +64,7 @@ fn split(k: &mut Kernel, s: &Stmt) -> Option<Vec<Stmt>> {
         copies.push(Stmt::Let(own, linear(quotient, by, left), Default::default()));
         copies.extend(renaming.block(&body));
     }
-    let mut whole = |lo: Expr, hi: Expr| {
-        let whole = [Stmt::For(*counter, lo, hi, body.clone())];
-        let mut renaming = Renaming::default();
-        renaming.set(k, &whole);
-        renaming.block(&whole).remove(0)
-    };
+    let mut whole = |lo: Expr, hi: Expr| copied(k, &[Stmt::For(*counter, lo, hi, body.clone())]).remove(0);
     let (mut from, mut to) = (divided(lo.clone().plus(Expr::int(by - 1))), divided(hi.clone()));
     from = max(from, Expr::int(least));
     for clamp in clamps {
@@ -129,15 +112,14 @@ struct OfCounter<'a> {
 impl OfCounter<'_> {
     /// Returns `e - counter`, if that is a constant.
     fn distance(&self, e: &Expr) -> Option<i64> {
-        let constant = |e: &Expr| if let Expr::Lit(l) = e { l.as_int() } else { None };
         match e {
             Expr::Reg(r) if *r == self.counter => Some(0),
             Expr::Reg(r) => self.distance((*self.set.get(r)?)?),
-            Expr::Binary(BinaryOp::Add, a, b) => match constant(b) {
+            Expr::Binary(BinaryOp::Add, a, b) => match b.constant() {
                 Some(b) => self.distance(a)?.checked_add(b),
-                None => constant(a)?.checked_add(self.distance(b)?),
+                None => a.constant()?.checked_add(self.distance(b)?),
             },
-            Expr::Binary(BinaryOp::Sub, a, b) => self.distance(a)?.checked_sub(constant(b)?),
+            Expr::Binary(BinaryOp::Sub, a, b) => self.distance(a)?.checked_sub(b.constant()?),
             _ => None,
         }
     }
@@ -248,12 +230,6 @@ impl OfCounter<'_> {
                 None => e.children_mut(|child| expression(child, replaced)),
             }
         }
-        fn statements(body: &mut [Stmt], replaced: &dyn Fn(&Expr) -> Option<Expr>) {
-            for s in body {
-                s.expressions_mut(&mut |e| expression(e, replaced));
-                s.blocks_mut().for_each(|b| statements(b, replaced));
-            }
-        }
         let replaced = |e: &Expr| {
             let clamped = self.clamped(e).map(|c| c.0).filter(|d| d.by == by);
             let d = clamped.or_else(|| self.division(e)).filter(|d| by % d.by == 0)?;
@@ -264,7 +240,7 @@ impl OfCounter<'_> {
             })
         };
         let mut out = body.to_vec();
-        statements(&mut out, &replaced);
+        change_expressions(&mut out, &mut |e| expression(e, &replaced));
         out
     }
 }

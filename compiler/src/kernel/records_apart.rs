@@ -13,7 +13,7 @@
 //! The check computes indices a second time; vectorisation more than makes up for that. If the conditions depend on
 //! the loop's counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`).
 
-use super::clone_body::Renaming;
+use super::clone_body::copied;
 use super::parts::operations;
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -53,12 +53,7 @@ fn apart(k: &mut Kernel, whole: Stmt, check: Check) -> Vec<Stmt> {
         let bit = Expr::Cast(Ty::U32, Box::new(condition));
         steps.push(Stmt::Assign(bad, Expr::binary(BinaryOp::Or, Expr::Reg(bad), bit)));
     }
-    let copy = |k: &mut Kernel, body: Vec<Stmt>| {
-        let whole = [Stmt::For(*c, lo.clone(), hi.clone(), body)];
-        let mut renaming = Renaming::default();
-        renaming.set(k, &whole);
-        renaming.block(&whole)
-    };
+    let copy = |k: &mut Kernel, body: Vec<Stmt>| copied(k, &[Stmt::For(*c, lo.clone(), hi.clone(), body)]);
     let mut out = vec![Stmt::Var(bad, zero)];
     out.append(&mut copy(k, steps));
     let without = copy(k, without_records(body));

@@ -17,7 +17,7 @@
 //! constant stay, because C compilers turn them into multiplications.
 
 use super::clone_body::Renaming;
-use super::parts::{definitions, each_expression};
+use super::parts::{change_expressions, definitions, each_expression};
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -94,12 +94,6 @@ fn divisions_ahead(k: &mut Kernel, c: Reg, body: &mut [Stmt]) -> Vec<Stmt> {
             None => e.children_mut(|child| replace(child, all)),
         }
     }
-    fn statements(body: &mut [Stmt], all: &[(Expr, Reg)]) {
-        for s in body {
-            s.expressions_mut(&mut |e| replace(e, all));
-            s.blocks_mut().for_each(|b| statements(b, all));
-        }
-    }
     fn collect(k: &Kernel, own: &Own, body: &[Stmt], found: &mut Vec<(Expr, Expr)>) {
         for s in body {
             s.expressions(&mut |e| expression(k, own, e, found));
@@ -114,7 +108,7 @@ fn divisions_ahead(k: &mut Kernel, c: Reg, body: &mut [Stmt]) -> Vec<Stmt> {
         out.push(Stmt::Let(r, value, Default::default()));
         all.push((old, r));
     }
-    statements(body, &all);
+    change_expressions(body, &mut |e| replace(e, &all));
     out
 }
 

@@ -7,9 +7,8 @@ use crate::scalar::{BinaryOp, Ty};
 /// be 0. GCC makes a bit of such a comparison, and has no vectors for the conjunction of a bit and another
 /// comparison. Remainders of 2 have a helper of their own for the same reason.
 pub fn parity<'e>(k: &Kernel, e: &'e Expr) -> Option<(&'e Expr, bool)> {
-    let constant = |e: &Expr| if let Expr::Lit(l) = e { l.as_int() } else { None };
     let Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), bit, zero) = e else { return None };
     let Expr::Binary(BinaryOp::And, x, mask) = &**bit else { return None };
-    let is_parity = constant(zero) == Some(0) && constant(mask) == Some(1);
+    let is_parity = zero.constant() == Some(0) && mask.constant() == Some(1);
     (is_parity && matches!(k.ty(x), Ty::I32 | Ty::I64)).then_some((&**x, *op == BinaryOp::Eq))
 }

@@ -53,14 +53,9 @@ impl Clamps {
     }
 }
 
-/// Returns the value of an integer constant.
-pub fn constant(e: &Expr) -> Option<i64> {
-    if let Expr::Lit(l) = e { l.as_int() } else { None }
-}
-
 /// Returns `a + b`, computed if both are constants.
 pub fn sum(a: Expr, b: Expr) -> Expr {
-    match (constant(&a), constant(&b)) {
+    match (a.constant(), b.constant()) {
         (Some(a), Some(b)) => Expr::int(a.wrapping_add(b)),
         (Some(0), _) => b,
         (_, Some(0)) => a,
@@ -70,7 +65,7 @@ pub fn sum(a: Expr, b: Expr) -> Expr {
 
 /// Returns `a - b`, computed if both are constants.
 pub fn difference(a: Expr, b: Expr) -> Expr {
-    match (constant(&a), constant(&b)) {
+    match (a.constant(), b.constant()) {
         (Some(a), Some(b)) => Expr::int(a.wrapping_sub(b)),
         (_, Some(0)) => a,
         _ => a.minus(b),

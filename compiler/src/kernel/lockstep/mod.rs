@@ -27,7 +27,7 @@
 mod emit;
 mod parts;
 
-use super::clone_body::Renaming;
+use super::clone_body::copied;
 use super::parts::{find_variables, operations};
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -74,10 +74,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>, variables: &[bool]) {
 fn strips(k: &mut Kernel, parts: &Parts, lo: &Expr, hi: &Expr, body: &[Stmt]) -> Vec<Stmt> {
     let at = k.reg("at", Ty::I64);
     let next = Expr::Reg(at).plus(Expr::int(LANES));
-    let rest = [Stmt::For(parts.counter, Expr::Reg(at), hi.clone(), body.to_vec())];
-    let mut renaming = Renaming::default();
-    renaming.set(k, &rest);
-    let mut rest = renaming.block(&rest);
+    let mut rest = copied(k, &[Stmt::For(parts.counter, Expr::Reg(at), hi.clone(), body.to_vec())]);
     let mut strip = Strip::of(k, parts, at);
     strip.push(Stmt::Assign(at, next.clone()));
     let mut out =
