@@ -16,7 +16,7 @@ pub use crate::schedule::Scope;
 use crate::schedule::facts::stencil::Kept;
 use crate::schedule::facts::transposed::TiledArray;
 use crate::schedule::strategy::Strategy;
-use crate::schedule::{self, CpuVariant, CpuVariants, GpuVariants, KernelVariants, Scheduled};
+use crate::schedule::{self, CpuVariant, CpuVariants, GpuVariants, KernelVariants, Origin, Scheduled};
 
 /// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the
 /// author's program.
@@ -92,6 +92,8 @@ pub struct GpuCode {
     pub launch: GpuVariant,
     /// The strategy by which it was written.
     pub strategy: Strategy,
+    /// Whether loops of elements go on by batches of steps.
+    pub batches: bool,
     /// The kernel IR.
     pub kernel: Kernel,
     /// The PTX, a module with one entry.
@@ -236,12 +238,12 @@ fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledG
     let GpuVariants { kernel, drafts, stencils, transposed, limit, shared } = variants;
     let GpuKernel { variants, absent, .. } = kernel;
     let (mut code, mut launches) = (Vec::with_capacity(variants.len()), variants.into_iter());
-    schedule::finish_all(drafts, |strategy, kernel| {
+    schedule::finish_all(drafts, |Origin { strategy, batches }, kernel| {
         let Some(launch) = launches.next() else { return Ok(()) };
         let ptx = backend::ptx::emit(&kernel);
         budget::write(ptx.len());
         budget::check().map_err(|e| e.at(kernel.main.as_deref().and_then(parts::line)))?;
-        let mut made = GpuCode { launch, strategy, kernel, ptx, is_merged: false };
+        let mut made = GpuCode { launch, strategy, batches, kernel, ptx, is_merged: false };
         if let Some(entry) = known.find(&made.ptx, &made.launch.entry) {
             made.kernel.name.clone_from(&entry);
             (made.ptx, made.is_merged) = (backend::ptx::emit(&made.kernel), true);

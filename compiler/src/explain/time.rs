@@ -5,7 +5,8 @@
 //!
 //! - throughput: all operations at the rate at which the device issues instructions;
 //! - latency: the operations of one thread, each of which waits for the one before (which counts if few threads run;
-//!   not for products, whose threads have many independent results).
+//!   not for products, whose threads have many independent results; the steps of a batch do not wait for one another,
+//!   but for the few operations of an accumulator or a state).
 //!
 //! The rates are those of the device; none is fitted to a program.
 
@@ -13,6 +14,7 @@ use super::formula::enclosed;
 use super::model::{Amount, Launched, Predicted};
 use crate::driver::Compiled;
 use crate::plan::Launch;
+use crate::schedule::batches;
 use crate::schedule::strategy::Strategy;
 
 /// Time between consecutive launches on a stream, in microseconds, measured on an H200.
@@ -38,6 +40,8 @@ pub(super) struct Computing {
     /// The scalar operations.
     operations: f64,
     strategy: Strategy,
+    /// The steps of its loops that go on together.
+    together: f64,
     /// The threads that share them.
     threads: f64,
     /// The elements that a fold reads in order.
@@ -56,7 +60,8 @@ impl Computing {
     ) -> Option<Computing> {
         let first = launched.kernels.first()?;
         let variants = &c.kernels.get(l.kernel as usize)?.gpu.as_ref()?.variants;
-        let strategy = variants.iter().find(|v| v.launch.entry == first.entry)?.strategy;
+        let code = variants.iter().find(|v| v.launch.entry == first.entry)?;
+        let (strategy, together) = (code.strategy, if code.batches { batches::BATCH as f64 } else { 1.0 });
         let started = launched.kernels.iter().map(|k| k.blocks.saturating_mul(k.threads.into())).max()?;
         let threads = match strategy {
             Strategy::TensorProduct => return None,
@@ -67,7 +72,7 @@ impl Computing {
         // the reads of an element's arrays are in flight together, so an element waits once
         let reads = if strategy == Strategy::SequentialFold && arrays > 0 { elements } else { 0 };
         let [operations, threads, reads] = [operations, threads.max(1), reads].map(|n| n as f64);
-        Some(Computing { operations, strategy, threads, reads })
+        Some(Computing { operations, strategy, together, threads, reads })
     }
 
     /// Returns the time, in nanoseconds.
@@ -78,7 +83,8 @@ impl Computing {
             Strategy::Contraction => (OPERATIONS, 0.0),
             _ => (OPERATIONS, WAIT),
         };
-        (self.operations / rate).max(self.operations / self.threads * wait + self.reads * READ)
+        (self.operations / rate)
+            .max(self.operations / self.threads / self.together * wait + self.reads * READ)
     }
 
     /// Returns by how many microseconds the operations take longer than moving `bytes` bytes; 0 if they do not.

@@ -91,8 +91,17 @@ pub struct Draft {
     /// Whether the code may assume that no written array overlaps another one.
     pub(super) noalias: bool,
     pub(super) narrow: bool,
+    /// How it was written.
+    pub origin: Origin,
+}
+
+/// How a kernel was written.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
     /// The strategy that it follows.
     pub strategy: Strategy,
+    /// Whether loops of elements go on by batches of steps.
+    pub batches: bool,
 }
 
 impl Draft {
@@ -112,12 +121,12 @@ impl Draft {
 
 /// Finishes the drafts of one launch, and hands each to `each` as it is done. The passes run once for
 /// neighbours that differ only in whether arrays overlap.
-pub fn finish_all(drafts: Vec<Draft>, mut each: impl FnMut(Strategy, Kernel) -> Result<()>) -> Result<()> {
+pub fn finish_all(drafts: Vec<Draft>, mut each: impl FnMut(Origin, Kernel) -> Result<()>) -> Result<()> {
     let mut drafts = drafts.into_iter().peekable();
     let mut twin: Option<Kernel> = None;
     while let Some(draft) = drafts.next() {
         let is_next = drafts.peek().is_some_and(|next| next.is_finished_as(&draft));
-        let strategy = draft.strategy;
+        let origin = draft.origin;
         let kernel = match twin.take() {
             None => draft.finish()?,
             Some(made) => {
@@ -127,7 +136,7 @@ pub fn finish_all(drafts: Vec<Draft>, mut each: impl FnMut(Strategy, Kernel) -> 
             }
         };
         twin = is_next.then(|| kernel.clone());
-        each(strategy, kernel)?;
+        each(origin, kernel)?;
     }
     Ok(())
 }

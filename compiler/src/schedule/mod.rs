@@ -48,9 +48,10 @@ use crate::plan::{ANY_LENGTH, Access, HostRule, Launch, Place, Plan, Slot, Step}
 use crate::scalar::Lit;
 use alternatives::Alternative;
 use element::lower::LaunchContext;
+pub use element::nested_loop::batches;
 use facts::bins::Bins;
 use groups::{FusedGroup, Item, items};
-pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, finish_all};
+pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, Origin, finish_all};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub use scheduler::Scope;
 use scheduler::{CodeSize, Scheduler};

@@ -60,3 +60,21 @@ pub fn check(c: &Compiled, args: &[Value], what: &str) -> Vec<String> {
     }
     entries
 }
+
+/// Calls a function in these layouts, by some versions, and compares records and results with those of the program as
+/// it was written.
+pub fn check_source(c: &Compiled, args: &[Value], layouts: &[Layout], recorded: bool) {
+    let source = &c.functions[0].source;
+    let expected = interp::run(source, args).unwrap();
+    assert_eq!(expected.recorded, recorded, "{source}");
+    for layout in layouts {
+        for version in [None, Some(0), Some(1)] {
+            let how = How { layout: *layout, version, span: 1, order: Order::Random(3) };
+            let called = call(c, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{source}"));
+            assert_eq!(called.record.is_some(), recorded, "{how:?}\n{source}");
+            if !recorded {
+                assert_eq!(called.results, expected.results, "{how:?}\n{source}");
+            }
+        }
+    }
+}

@@ -1,34 +1,10 @@
 //! Reductions over all pairs on a simulated GPU: of a matrix of pairs, whose tiles lie in one row or in several; of
 //! each element with all others, by batches of steps; with reads that are in bounds, and with some that are not.
 
-use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_compiler::core::parse;
-use arraygpu_compiler::driver::{self, Compiled, Targets};
-use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::scalar::Lit;
-use arraygpu_suite::gpu::{How, Layout, call};
-
-fn compiled(text: &str) -> Compiled {
-    let f = parse::parse(text).unwrap().remove(0);
-    driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true }).unwrap()
-}
-
-/// Calls a function, and compares results and records with the interpreter's.
-fn check(c: &Compiled, args: &[Value], layouts: &[Layout], recorded: bool) {
-    let expected = interp::run(&c.functions[0].source, args).unwrap();
-    let name = &c.functions[0].source.name;
-    assert_eq!(expected.recorded, recorded, "{name}");
-    for layout in layouts {
-        for version in [None, Some(0), Some(1)] {
-            let how = How { layout: *layout, version, span: 1, order: Order::Random(7) };
-            let called = call(c, 0, args, how).unwrap_or_else(|e| panic!("{name} {how:?}: {e}"));
-            assert_eq!(called.record.is_some(), recorded, "{name} {how:?}");
-            if !recorded {
-                assert_eq!(called.results, expected.results, "{name} {how:?}");
-            }
-        }
-    }
-}
+use arraygpu_suite::gpu::Layout;
+use arraygpu_suite::versions::{check_source, compiled};
 
 fn numbers(n: usize, seed: i64) -> Value {
     let value = |i: i64| ((i * 37 + seed * 11) % 101) as f32 / 7.0 - 5.0;
@@ -68,20 +44,20 @@ const PAIRS: &str = "func @pairs(%x: [f32], %y: [f32], %n: i64) -> (r: f32, s: i
 
 #[test]
 fn tiles_of_a_matrix_lie_in_one_row_or_in_several() {
-    let c = compiled(PAIRS);
+    let c = compiled(PAIRS, None);
     // rows shorter than a tile, as long as one, as several, and a little longer
     for (rows, columns) in [(2, 4096), (3, 2048), (1, 6200), (2, 5003), (50, 83), (4500, 1), (0, 9), (9, 0)] {
         let args = [numbers(rows, 1), numbers(columns, 2), Value::Scalar(Lit::i64(columns as i64))];
-        check(&c, &args, &ALL[..if rows == 2 { 3 } else { 1 }], false);
+        check_source(&c, &args, &ALL[..if rows == 2 { 3 } else { 1 }], false);
     }
 }
 
 #[test]
 fn tiles_of_a_matrix_leave_records() {
-    let c = compiled(PAIRS);
+    let c = compiled(PAIRS, None);
     for (rows, columns) in [(2, 4097), (3, 90)] {
         let args = [numbers(rows, 1), numbers(columns - 1, 2), Value::Scalar(Lit::i64(columns as i64))];
-        check(&c, &args, &ALL[..1], true);
+        check_source(&c, &args, &ALL[..1], true);
     }
 }
 
@@ -118,21 +94,21 @@ fn matrix(rows: usize, columns: usize) -> Value {
 
 #[test]
 fn batches_of_steps_end_anywhere() {
-    let c = compiled(NEAREST);
+    let c = compiled(NEAREST, None);
     for n in [0, 1, 2, 3, 4, 5, 8, 127, 129, 500, 2048, 2300] {
         let args = [numbers(5, 3), matrix(n, 3), Value::Scalar(Lit::i64(n as i64))];
-        check(&c, &args, &ALL[..if n == 5 { 3 } else { 1 }], false);
+        check_source(&c, &args, &ALL[..if n == 5 { 3 } else { 1 }], false);
     }
 }
 
 #[test]
 fn steps_without_bounds_leave_records() {
-    let c = compiled(NEAREST);
-    check(&c, &[numbers(5, 3), matrix(7, 2), Value::Scalar(Lit::i64(7))], &ALL, true);
-    check(&c, &[numbers(5, 3), matrix(7, 3), Value::Scalar(Lit::i64(8))], &ALL, true);
+    let c = compiled(NEAREST, None);
+    check_source(&c, &[numbers(5, 3), matrix(7, 2), Value::Scalar(Lit::i64(7))], &ALL, true);
+    check_source(&c, &[numbers(5, 3), matrix(7, 3), Value::Scalar(Lit::i64(8))], &ALL, true);
     // nothing is read, so nothing is out of bounds
-    check(&c, &[numbers(0, 3), matrix(7, 3), Value::Scalar(Lit::i64(8))], &ALL, false);
-    check(&c, &[numbers(5, 3), matrix(7, 2), Value::Scalar(Lit::i64(0))], &ALL, false);
+    check_source(&c, &[numbers(0, 3), matrix(7, 3), Value::Scalar(Lit::i64(8))], &ALL, false);
+    check_source(&c, &[numbers(5, 3), matrix(7, 2), Value::Scalar(Lit::i64(0))], &ALL, false);
 }
 
 /// Each element's own loop, whose number of steps is a scalar or data.
@@ -153,13 +129,13 @@ const STEPS: &str = "func @steps(%x: [f32], %k: i64) -> (r: [f32]) {
 
 #[test]
 fn counted_loops_of_elements_end_anywhere() {
-    let of_call = compiled(&STEPS.replace("COUNT", "%k"));
+    let of_call = compiled(&STEPS.replace("COUNT", "%k"), None);
     for k in [-3, 0, 1, 2, 3, 4, 5, 7, 8, 9, 30] {
-        check(&of_call, &[numbers(70, 5), Value::Scalar(Lit::i64(k))], &ALL, false);
+        check_source(&of_call, &[numbers(70, 5), Value::Scalar(Lit::i64(k))], &ALL, false);
     }
     for k in ["0i64", "3i64", "4i64", "21i64", "1003i64"] {
-        let constant = compiled(&STEPS.replace("COUNT", k));
-        check(&constant, &[numbers(70, 5), Value::Scalar(Lit::i64(1))], &ALL[..1], false);
+        let constant = compiled(&STEPS.replace("COUNT", k), None);
+        check_source(&constant, &[numbers(70, 5), Value::Scalar(Lit::i64(1))], &ALL[..1], false);
     }
 }
 
@@ -187,10 +163,10 @@ const WINDOWS: &str = "func @windows(%x: [f32], %k: i64) -> (r: [f32]) {
 
 #[test]
 fn windows_of_any_width_are_proven_to_be_in_bounds() {
-    let c = compiled(WINDOWS);
+    let c = compiled(WINDOWS, None);
     let mut launches = c.functions[0].plan.launches();
     assert!(launches.all(|launch| launch.sites.is_empty()), "some read is tested");
     for (n, k) in [(1, 0), (1, 1), (1, 2), (10, 3), (300, 130), (5000, 2100), (0, 0), (0, 1)] {
-        check(&c, &[numbers(n, 5), Value::Scalar(Lit::i64(k))], &ALL[..1], false);
+        check_source(&c, &[numbers(n, 5), Value::Scalar(Lit::i64(k))], &ALL[..1], false);
     }
 }

@@ -1,28 +1,16 @@
 //! Loops inside of an element on a simulated GPU: the interpreter's bits, and its records.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::parse;
-use arraygpu_compiler::driver::{self, Targets};
-use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::Lit;
-use arraygpu_suite::gpu::{How, Layout, call};
+use arraygpu_suite::gpu::Layout;
+use arraygpu_suite::versions::{check_source, compiled};
 
 /// Calls a function in every layout, and compares with the interpreter.
 fn check(text: &str, args: &[Value], recorded: bool) {
-    let f = parse::parse(text).unwrap().remove(0);
-    let compiled = driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true }).unwrap();
-    let expected = interp::run(&compiled.functions[0].source, args).unwrap();
-    assert_eq!(expected.recorded, recorded, "{text}");
-    for layout in [Layout::Contiguous, Layout::Offset, Layout::Reversed] {
-        for version in [None, Some(0), Some(1)] {
-            let how = How { layout, version, span: 1, order: Order::Random(3) };
-            let called = call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            assert_eq!(called.record.is_some(), recorded, "{how:?}\n{text}");
-            if !recorded {
-                assert_eq!(called.results, expected.results, "{how:?}\n{text}");
-            }
-        }
-    }
+    let layouts = [Layout::Contiguous, Layout::Offset, Layout::Reversed];
+    check_source(&compiled(text, None), args, &layouts, recorded);
 }
 
 fn integers(n: i64) -> Value {

@@ -16,7 +16,7 @@ const PROGRAMS: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn predictions_are_near() {
+fn predictions_are_within_a_factor_of_two() {
     let (corpus, rows) = (corpus(), measured().expect("the rows"));
     for (name, why) in PROGRAMS {
         let p = corpus.programs.iter().find(|p| p.name == name).expect(name);
@@ -24,7 +24,7 @@ fn predictions_are_near() {
         let (_, [_, now, measured]) = found.unwrap_or_else(|| panic!("{name}: no row"));
         let ratio = now / measured;
         assert!(
-            (0.4..=2.5).contains(&ratio),
+            (0.5..=2.0).contains(&ratio),
             "{name} ({why}): predicted {now:.1} us, measured {measured:.1}"
         );
     }

@@ -15,8 +15,8 @@ use crate::schedule::element::lower::{LaunchContext, Lower};
 use crate::schedule::groups::FusedGroup;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Emits the body of a variant as a map if there is one part, and else as given; `None` if the group joins no parts of
-/// bins, or also reduces something else.
+/// Emits the body of a variant as a map if there is one part, and else as given; `None` if the group joins no parts
+/// of bins, or also reduces something else.
 pub(super) fn main(
     l: &mut Lower,
     fused: &FusedGroup,

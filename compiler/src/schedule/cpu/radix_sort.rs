@@ -1,8 +1,8 @@
 //! The steps of a radix sort. Each thread has tiles of its own. It counts the digits of a tile, or it moves the
 //! tile's elements in order, with the place of each digit's next element in a local array.
 //!
-//! If all elements of a tile have the same digit, as the higher digits of small numbers do, nothing is counted, and the
-//! elements are copied. A loop over vectors finds that out, which takes little time beside the others.
+//! If all elements of a tile have the same digit, as the higher digits of small numbers do, nothing is counted, and
+//! the elements are copied. A loop over vectors finds that out, which takes little time beside the others.
 
 use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::error::Result;

@@ -76,12 +76,15 @@ impl DividedNumber {
         found
     }
 
-    /// Returns the condition that `count` elements from the one with these indices on lie in one row. Returns `None`
-    /// if no row is that long.
-    pub fn is_in_row(&self, indices: &[Expr], count: i64) -> Option<Expr> {
-        let is_short = self.most.last().copied().flatten().is_some_and(|most| most < count - 1);
-        let (index, extent) = (indices.last()?.clone(), self.extents.last()?.clone());
-        (!is_short).then(|| Expr::binary(BinaryOp::Le, index.plus(Expr::int(count)), extent))
+    /// Whether rows may have at least `count` elements.
+    pub fn has_rows_of(&self, count: i64) -> bool {
+        self.most.last().copied().flatten().is_none_or(|most| most >= count - 1)
+    }
+
+    /// Returns the condition that `count` elements from the one with the index `column` on lie in one row.
+    pub fn is_in_row(&self, column: &Expr, count: i64) -> Expr {
+        let extent = self.extents.last().expect("rows have elements").clone();
+        Expr::binary(BinaryOp::Le, column.clone().plus(Expr::int(count)), extent)
     }
 
     /// Returns the nodes of the indices of element `k`, outermost first.

@@ -82,7 +82,7 @@ mod variant;
 use super::element::lower::{KernelBuilder, LaunchContext, Lower, Signature, Target};
 use super::element::scalars;
 use super::groups::FusedGroup;
-use super::kernels::{Draft, GpuVariants};
+use super::kernels::{Draft, GpuVariants, Origin};
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::interrupt;
@@ -186,6 +186,7 @@ impl Written {
     /// Adds the variants to `launch` and their kernels to `kernels`. `s` is what the launch hands
     /// to all of them.
     fn finish(self, s: &Signature, launch: &mut GpuKernel, kernels: &mut Vec<Draft>) {
+        let origin = Origin { strategy: self.strategy, batches: self.k.batches };
         let flat: Vec<u32> = self.k.dense.iter().copied().collect();
         let mut k = self.k.finished(s, false);
         if !self.grid.has_scratch() {
@@ -216,7 +217,7 @@ impl Written {
                 row_aligned: rows.clone(),
             });
             let (kernel, noalias, narrow) = (k.clone(), variant.noalias, guards.narrow);
-            kernels.push(Draft { kernel, name, noalias, narrow, strategy: self.strategy });
+            kernels.push(Draft { kernel, name, noalias, narrow, origin });
         }
     }
 }

@@ -17,7 +17,7 @@ use super::expressions::{int32, thread, to_i64, warp_number};
 use super::levels::{self, ReductionBlock, TEAMS, THREADS};
 use super::thread_layout::ThreadLayout;
 use super::tree::{Column, WARPS, join_warps, variables, width_of};
-use crate::core::{COLUMNS, NodeId, TILE};
+use crate::core::{COLUMNS, NodeId, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, STATIC_SHARED, Stmt, WARP};
 use crate::plan::gpu::Grid;
@@ -91,10 +91,13 @@ pub fn main(
     let batch = (words_in_flight / words(l.launch, l.launch.facts.accesses.pointwise(), layout))
         .min(affordable)
         .clamp(1, ROWS);
-    let (divided, condition) = find_divisions(l, &items, &reductions);
+    let (var, k) = l.launch.g.fresh_var(Ty::I64);
+    let roots = elements_of(l, &items, &reductions, k);
+    let count_node = l.launch.count_node();
+    let divided = DividedNumber::find(l, &roots, k, count_node);
     let walk = Walk::new(l, divided.as_ref(), COLUMNS, &mut out);
-    let matrix = divided.as_ref().filter(|_| !layout.strided);
-    let matrix = matrix.map(|divided| MatrixTile { divided, in_bounds: condition });
+    let matrix = divided.as_ref().filter(|divided| !layout.strided && divided.has_rows_of(TILE));
+    let matrix = matrix.map(|divided| MatrixTile { divided, in_bounds: in_bounds(l, &roots, var) });
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -141,24 +144,22 @@ pub fn main(
     Ok((out, Grid::Tiles { min_span: 1, max_span }))
 }
 
-/// Finds the divisions of an element's number. If some reads are tested, also returns the condition, which the host
-/// computes, that all of them are in bounds.
-fn find_divisions(
-    l: &mut Lower,
-    items: &[&Item],
-    reductions: &[Reduction],
-) -> (Option<DividedNumber>, Option<Expr>) {
-    let (var, k) = l.launch.g.fresh_var(Ty::I64);
+/// Returns what is computed for element `k`: values to store, and operands of reductions.
+fn elements_of(l: &mut Lower, items: &[&Item], reductions: &[Reduction], k: NodeId) -> Vec<NodeId> {
     let mut roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, k)).collect();
     for r in reductions {
         roots.extend(r.first(l.launch, k));
     }
+    roots
+}
+
+/// If some reads of the elements `roots`, whose number is `var`, are tested, returns the condition, which the host
+/// computes, that all of them are in bounds.
+fn in_bounds(l: &mut Lower, roots: &[NodeId], var: Var) -> Option<Expr> {
     let count = l.launch.count_node();
-    let divided = DividedNumber::find(l, &roots, k, count);
     let all = Range::below(l.launch, var, count);
-    let found = divided.as_ref().and_then(|_| in_bounds::of(l.launch, &roots, &[all]));
-    let condition = found.map(|found| found.condition).filter(|n| l.launch.is_host(*n));
-    (divided, condition.map(|n| l.launch.host(n)))
+    let condition = in_bounds::of(l.launch, roots, &[all])?.condition;
+    l.launch.is_host(condition).then(|| l.launch.host(condition))
 }
 
 /// What a thread of a reduction first computes about its place.

@@ -2,10 +2,10 @@
 //!
 //! All values of a loop have the same operands, so the first one that is needed emits the loop, and the others read
 //! its registers. What does not depend on a step is computed before the loop. Short steps of counted loops on a GPU
-//! are unrolled (`nested_loop/batches.rs`), and nothing else is. If the condition takes no statements and reads nothing
-//! in each step, it is the loop's own condition; otherwise a flag says whether the loop goes on. Values of the states that both the condition and the step need are computed once, with the
-//! condition of the next step, and kept in registers (loop inversion), because assemblers would compute them again
-//! after the branch.
+//! are unrolled (`nested_loop/batches.rs`), and nothing else is. If the condition takes no statements and reads
+//! nothing in each step, it is the loop's own condition; otherwise a flag says whether the loop goes on. Values of the
+//! states that both the condition and the step need are computed once, with the condition of the next step, and kept
+//! in registers (loop inversion), because assemblers would compute them again after the branch.
 
 use super::lower::{Lower, Region, Surroundings, UnlikelyArms, bind};
 use super::nested_loop::{assign, batches, invariant_nodes, reads};
@@ -179,9 +179,12 @@ fn steps(
     };
     go_on(l, states, values, number, &mut code);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
-    if let (Some(number), true, true) =
-        (number, always && test.is_empty(), batches::pay(l, next, batches::OF_ELEMENT_LOOP))
+    let is_straight = always && test.is_empty();
+    if let Some(number) = number
+        && is_straight
+        && batches::pay(l, batches::OF_ELEMENT_LOOP, |_| next.to_vec())
     {
+        l.k.batches = true;
         let mut batch = Vec::new();
         for _ in 0..batches::BATCH {
             let values = l.in_block(|l| place.values(l, &known, next, &mut batch))?;

@@ -261,8 +261,7 @@ fn fold(
         fold.step(&mut l.launch.g, &before, &e)
     };
     out.extend(accs.iter().zip(start).map(|(acc, start)| Stmt::Var(*acc, start)));
-    let of_first = next(l, 0);
-    let pays = batches::pay(l, &of_first, batches::OF_REDUCTION);
+    let pays = batches::pay(l, batches::OF_REDUCTION, |l| next(l, 0));
     batches::steps(l, "k", (0, count), pays, out, &mut |l, (k, number), out| {
         let mut vars = place.vars.to_vec();
         vars.push((first, k));
@@ -348,9 +347,10 @@ fn reduce(
     // on a CPU most sequences fit in one tile, which gets separate code; if elements have loops, this would emit
     // nested loops 2^depth times
     let by_loops = r.elements_have_loops(l.launch);
-    let (_, index) = l.launch.g.fresh_var(Ty::I64);
-    let of_first = r.first(l.launch, index);
-    let pays = batches::pay(l, &of_first, batches::OF_REDUCTION);
+    let pays = batches::pay(l, batches::OF_REDUCTION, |l| {
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        r.first(l.launch, index)
+    });
     let mut single = Vec::new();
     if !l.k.is_gpu() && !by_loops {
         let tile = cpu::nested::Tile { r: &r, place, base: Expr::int(0), count: count.clone() };

@@ -42,6 +42,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         ..any.clone()
     };
     let code = |v: GpuVariant| GpuCode {
+        batches: false,
         strategy: Default::default(),
         kernel: kernel::parse::parse(&format!("kernel @{} {{ threads 256 }}", v.entry))
             .expect("kernel IR")

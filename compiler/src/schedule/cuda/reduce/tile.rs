@@ -34,7 +34,7 @@ pub struct Tile<'a> {
     pub n: Expr,
     /// The walk from row to row, by carries where an element's number is divided.
     pub walk: Walk<'a>,
-    /// If an element's number is divided.
+    /// If elements are those of a matrix with rows that may be as long as a tile.
     pub matrix: Option<MatrixTile<'a>>,
 }
 
@@ -132,16 +132,13 @@ impl Tile<'_> {
         let Some(matrix) = &self.matrix else { return self.full_tile(l, base, any, None, accs) };
         let mut out = Vec::new();
         let mut indices = self.walk.first(l, base, &mut out);
-        let Some(is_in_row) = matrix.divided.is_in_row(&indices, TILE) else {
-            return self.full_tile(l, base, any, None, accs);
-        };
+        let column = indices.pop().expect("an index in the row");
+        let is_in_row = matrix.divided.is_in_row(&column, TILE);
         let is_fast =
             matrix.in_bounds.iter().cloned().fold(is_in_row, |a, b| Expr::binary(BinaryOp::And, a, b));
         let mut fast = vec![Stmt::Note("a tile in one row of the matrix".into())];
-        if let Some(column) = indices.pop() {
-            let column = column.plus(to_i64(self.column.column.clone()));
-            indices.push(bind(l, "index", column, &mut fast));
-        }
+        let column = column.plus(to_i64(self.column.column.clone()));
+        indices.push(bind(l, "index", column, &mut fast));
         let walk = Walk::within_row(matrix.divided, COLUMNS);
         let in_row = Version { walk: &walk, is_untested: matrix.in_bounds.is_some() };
         fast.append(&mut self.full_tile(l, base, in_row, Some(indices), accs)?);

@@ -30,6 +30,8 @@ pub struct KernelBuilder {
     /// Whether neighbouring elements go through their loops in lockstep (`kernel/lockstep`). Then a nested reduction
     /// whose order is free is one loop.
     pub in_lockstep: bool,
+    /// Whether loops of elements go on by batches of steps (`element/nested_loop/batches.rs`).
+    pub batches: bool,
     /// Statements before the loop over elements.
     pub prologue: Vec<Stmt>,
     /// The values that are computed in the prologue.
@@ -49,6 +51,7 @@ impl KernelBuilder {
             strided,
             once: false,
             in_lockstep: false,
+            batches: false,
             prologue: Vec::new(),
             invariant: HashMap::default(),
             dense: IndexSet::new(),

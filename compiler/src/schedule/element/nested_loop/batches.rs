@@ -18,19 +18,20 @@ pub const OF_ELEMENT_LOOP: usize = 100;
 pub type Numbered<'a> = dyn FnMut(&mut Lower, (Expr, i64), &mut Vec<Stmt>) -> Result<()> + 'a;
 
 /// Whether a kernel has room for several versions of a loop. Kernels for calls with gaps or strides have little code
-/// instead, and kernels that stage tiles have few registers: more code beside the tiles made products of all pairs 1.25
-/// times as slow (one H200).
+/// instead, and kernels that stage tiles have few registers: more code beside the tiles made products of all pairs
+/// 1.25 times as slow (one H200).
 pub fn has_room(l: &Lower) -> bool {
     !l.k.strided && !l.k.kernel.stages_tiles()
 }
 
-/// Whether a loop whose step has the value `next` goes on by batches: the step has at most `most` operations, leaves no
-/// records and has no loops.
-pub fn pay(l: &mut Lower, next: &[NodeId], most: usize) -> bool {
+/// Whether a loop goes on by batches whose step has the values that `next` makes: the step has at most `most`
+/// operations, leaves no records and has no loops.
+pub fn pay(l: &mut Lower, most: usize, next: impl FnOnce(&mut Lower) -> Vec<NodeId>) -> bool {
     if !l.k.is_gpu() || !has_room(l) || l.scope.depth > 1 {
         return false;
     }
-    let inside = l.launch.g.reachable_until(next.iter().copied(), |n| l.launch.g.is_closed(n));
+    let next = next(l);
+    let inside = l.launch.g.reachable_until(next, |n| l.launch.g.is_closed(n));
     inside.len() <= most
         && !inside.iter().any(|n| l.launch.g.op(*n).is_loop() || l.launch.g.op(*n).may_record(&l.launch.g))
 }
@@ -47,6 +48,7 @@ pub fn steps(
 ) -> Result<()> {
     let mut from = Expr::int(begin);
     if pays {
+        l.k.batches = true;
         let batch = l.k.reg("batch", Ty::I64);
         let whole =
             Expr::binary(BinaryOp::Shr, end.clone().minus(from), Expr::int(BATCH.trailing_zeros().into()));
