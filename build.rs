@@ -1,6 +1,6 @@
-//! Writes the C header of the runtime with cbindgen into OUT_DIR. `include/arraygpu.h` is the
-//! committed copy: `tests/header.rs` fails if it is stale, and updates it with BLESS=1. Also writes the pages whose Rust
-//! code the documentation tests compile.
+//! Writes the C header of the runtime with cbindgen into OUT_DIR. `include/arraygpu.h` is the committed copy:
+//! `tests/header.rs` fails if it is stale, and updates it with BLESS=1. Also writes the pages whose Rust code the
+//! documentation tests compile.
 
 use std::path::{Path, PathBuf};
 

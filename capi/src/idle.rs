@@ -32,7 +32,8 @@ impl Block {
 /// Blocks that wait for another call.
 pub(crate) struct Idle(Mutex<List>);
 
-/// The blocks, in the order in which they were given back.
+/// The blocks, in the order in which they were given back. There is an array for them, because a list that grows might
+/// find no memory where some is given back.
 struct List {
     blocks: [Option<Block>; BLOCKS],
     count: usize,

@@ -115,8 +115,8 @@ fn grouped(g: &mut Graph, destinations: NodeId, n: NodeId) -> Grouped {
     Grouped { order, firsts: firsts(g, sorted, n) }
 }
 
-/// Returns how many of the sorted keys are lower than 0, 1, .. n. A search for every 64th number comes first and bounds
-/// the searches in between.
+/// Returns how many of the sorted keys are lower than 0, 1, .. n. A search for every 64th number comes first and
+/// bounds the searches in between.
 fn firsts(g: &mut Graph, sorted: NodeId, n: NodeId) -> NodeId {
     let count = extent(g, sorted, 0);
     let search = |g: &mut Graph, range: [NodeId; 2], k: NodeId| {
