@@ -6,6 +6,7 @@
 //! GPU `main` is the code of each thread of a grid of blocks, with shared memory, barriers and
 //! shuffles, and there is no `finish`. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
+pub mod address_sums;
 pub mod avoid_negated_min;
 pub mod clamps;
 pub mod clone_body;

@@ -2,7 +2,10 @@
 //! have only passes that help it to vectorise loops, which are not in this list: `split_rows.rs`, `records_apart.rs`,
 //! `quotients.rs`, `lanes.rs`, `lockstep/`, `clamps.rs`, `ordered_bits.rs`, `idle_divisions.rs`.
 
-use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, remainders, verify, widen};
+use super::{
+    Kernel, address_sums, avoid_negated_min, cse, dce, divide, if_conversion, narrow, remainders, verify,
+    widen,
+};
 use crate::error::{Error, Result};
 use crate::without;
 
@@ -28,12 +31,13 @@ impl Pass {
 }
 
 /// All passes. Dead code is dropped before `cse`, so that it does not count as a use, and again at the end.
-pub const PASSES: [Pass; 9] = [
+pub const PASSES: [Pass; 10] = [
     pass("if_conversion", if_conversion::run),
     Pass { only_narrow: true, ..pass("narrow", narrow::run) },
     pass("widen", widen::run),
     pass("dce", dce::run),
     pass("remainders", remainders::run),
+    pass("address_sums", address_sums::run),
     pass("cse", cse::run),
     pass("divide", divide::run),
     pass("avoid_negated_min", avoid_negated_min::run),

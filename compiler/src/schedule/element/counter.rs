@@ -192,32 +192,42 @@ fn is_set(x: &Expr, bit: Expr) -> Expr {
     Expr::binary(BinaryOp::Ne, masked, Expr::int(0))
 }
 
-/// The binary counter of one reduction.
-pub struct Counter(Counters);
+/// The binary counter of one reduction of several sequences of equal lengths, which share its branches.
+pub struct Counter {
+    counters: Counters,
+    sequences: usize,
+}
 
 impl Counter {
-    /// Declares a counter for up to 2^`levels` columns.
-    pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
+    /// Declares a counter for up to 2^`levels` columns of each of some sequences.
+    pub fn new(
+        l: &mut Lower,
+        r: &Reduction,
+        (levels, sequences): (u32, usize),
+        out: &mut Vec<Stmt>,
+    ) -> Counter {
         let (join, general) = (&mut joining(r, &Surroundings::NONE), r.is_general(l.launch));
-        Counter(Counters::new(l, &Lanes::of(r, join, general), levels, out))
+        let counters = Counters::new(l, &Lanes::of_several(r, sequences, join, general), levels, out);
+        Counter { counters, sequences }
     }
 
-    /// Emits the addition of the value of column `c`, after the columns before it have been added.
+    /// Emits the addition of the values of column `c` of each sequence, after the columns before it have been added.
     pub fn push(
         &mut self,
         l: &mut Lower,
         r: &Reduction,
         place: &Surroundings,
         c: Expr,
-        value: Vec<Expr>,
+        values: Vec<Vec<Expr>>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (join, general) = (&mut joining(r, place), r.is_general(l.launch));
-        self.0.push(l, &mut Lanes::of(r, join, general), 0, c, value, out)
+        let lanes = &mut Lanes::of_several(r, self.sequences, join, general);
+        self.counters.push(l, lanes, 0, c, values.concat(), out)
     }
 
-    /// Emits the join of all `width` columns, of which there is at least one, and returns its
-    /// value.
+    /// Emits the join of all `width` columns, of which there is at least one, and returns its value for each
+    /// sequence.
     pub fn total(
         &self,
         l: &mut Lower,
@@ -225,8 +235,10 @@ impl Counter {
         place: &Surroundings,
         width: Expr,
         out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
+    ) -> Result<Vec<Vec<Expr>>> {
         let (join, general) = (&mut joining(r, place), r.is_general(l.launch));
-        self.0.total(l, &mut Lanes::of(r, join, general), width, out)
+        let lanes = &mut Lanes::of_several(r, self.sequences, join, general);
+        let all = self.counters.total(l, lanes, width, out)?;
+        Ok(all.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect())
     }
 }

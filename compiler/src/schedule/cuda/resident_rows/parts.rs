@@ -114,7 +114,7 @@ impl Parts<'_> {
     ) -> Result<Vec<Expr>> {
         let mut counters: Vec<Counter> = Vec::new();
         for r in self.reductions {
-            counters.push(Counter::new(l, r, most.ilog2(), out));
+            counters.push(Counter::new(l, r, (most.ilog2(), 1), out));
         }
         let g = l.k.reg("g", Ty::I64);
         let mut body = Vec::new();
@@ -140,12 +140,12 @@ impl Parts<'_> {
             };
             let list = of_batch.into_iter().map(&mut choose).collect();
             let joined = pairs(l, r, list, &mut body)?;
-            counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), joined, &mut body)?;
+            counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), vec![joined], &mut body)?;
         }
         out.push(Stmt::Seq(g, Expr::int(0), batches.clone(), body));
         let mut totals = Vec::new();
         for (r, counter) in self.reductions.iter().zip(&counters) {
-            totals.extend(counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?);
+            totals.extend(counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?.concat());
         }
         Ok(totals)
     }
@@ -162,7 +162,7 @@ impl Parts<'_> {
         let columns = COLUMNS / WARPS;
         let mut counters: Vec<Counter> = Vec::new();
         for r in self.reductions {
-            counters.push(Counter::new(l, r, columns.ilog2(), out));
+            counters.push(Counter::new(l, r, (columns.ilog2(), 1), out));
         }
         let [c, t] = ["c", "t"].map(|name| l.k.reg(name, Ty::I64));
         let (mut of_column, mut of_tile) = (Vec::new(), Vec::new());
@@ -183,12 +183,12 @@ impl Parts<'_> {
         of_column.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(t), tiles.clone()), of_tile));
         for ((r, acc), counter) in self.reductions.iter().zip(&accs).zip(&mut counters) {
             let value = vec![Expr::Reg(*acc)];
-            counter.push(l, r, &Surroundings::NONE, Expr::Reg(c), value, &mut of_column)?;
+            counter.push(l, r, &Surroundings::NONE, Expr::Reg(c), vec![value], &mut of_column)?;
         }
         out.push(Stmt::Seq(c, Expr::int(0), Expr::int(columns), of_column));
         let mut totals = Vec::new();
         for (r, counter) in self.reductions.iter().zip(&counters) {
-            totals.extend(counter.total(l, r, &Surroundings::NONE, Expr::int(columns), out)?);
+            totals.extend(counter.total(l, r, &Surroundings::NONE, Expr::int(columns), out)?.concat());
         }
         Ok(totals)
     }

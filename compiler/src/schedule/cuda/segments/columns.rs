@@ -3,8 +3,12 @@
 //!
 //! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself (`short.rs`).
 //!
-//! Longer segments: a block takes a strip of `32 v` segments, `v` neighbours for each lane. A tile of a segment is
-//! 2048 elements; tree column `c` of it is the 16 elements `c`, `c + 128`, ... (semantics 5.1).
+//! Longer segments: a block takes a strip of `32 v` segments, `v` for each lane. A tile of a segment is 2048 elements;
+//! tree column `c` of it is the 16 elements `c`, `c + 128`, ... (semantics 5.1).
+//!
+//! The segments of a thread are neighbours if vectors load them. Otherwise they are as far apart as the lanes of
+//! a warp, or the threads of a block, take neighbours, so that single loads are coalesced; together they share what
+//! does not depend on the segment, such as the indices of an element along several axes (thread coarsening).
 //!
 //! ```text
 //! warp:   `span` neighbouring tree columns of one tile, one after another: folds each with 8 loads in flight;
@@ -19,7 +23,7 @@ mod join;
 mod short;
 mod versions;
 
-use super::job::{self, Job, NeighbourSegments};
+use super::job::{self, Job, ThreadColumns};
 use super::lanes::lane;
 use crate::core::{COLUMNS, NodeId, Op, TILE, linear};
 use crate::error::{Error, Result};
@@ -71,9 +75,9 @@ pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
     }
 }
 
-/// What the code that folds rows of neighbouring segments needs.
+/// What the code that folds rows of a thread's segments needs.
 struct Rows<'a> {
-    segments: &'a NeighbourSegments,
+    segments: &'a ThreadColumns,
     /// The walk from row to row.
     walk: &'a Walk<'a>,
     /// The accumulators of each segment and reduction.
@@ -119,7 +123,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let column = bind(l, "column", to_i64(column), &mut out);
     let base = bind(l, "base", to_i64(tile).times(Expr::int(TILE)).plus(column), &mut out);
     let accs = s.columns(l, &base, &mut out)?;
-    let totals = s.join(l, &accs, 1, &mut out)?;
+    let totals = s.join(l, &accs, job.spacing, &mut out)?;
 
     let count = tiles(length).times(to_i64(split.clone()));
     let count = bind(l, "count", Expr::binary(BinaryOp::Max, count, Expr::int(1)), &mut out);
@@ -163,7 +167,7 @@ impl Strip<'_> {
     /// the lane's segments and each reduction.
     fn columns(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
         let (v, n) = (self.job.v, self.n.clone());
-        let mine = to_i64(self.lane.clone()).times(Expr::int(v));
+        let mine = to_i64(self.lane.clone()).times(Expr::int(self.job.lane_stride()));
         let j = bind(l, "j", self.begin.clone().plus(mine), out);
         self.job.note_index(l, &j);
         let mut values = Vec::new();
@@ -176,6 +180,13 @@ impl Strip<'_> {
                 per_reduction.push(value);
             }
             values.push(per_reduction);
+        }
+        let registers = |values: &[Vec<Vec<Reg>>]| {
+            values.iter().map(|per_reduction| per_reduction.iter().map(|r| read(r)).collect()).collect()
+        };
+        if self.job.spacing > 1 {
+            self.versions(l, (&j, base), &values, out)?;
+            return Ok(registers(&values));
         }
         let mut all = Vec::new();
         self.versions(l, (&j, base), &values, &mut all)?;
@@ -190,12 +201,12 @@ impl Strip<'_> {
         }
         let full = Expr::binary(BinaryOp::Le, j.plus(Expr::int(v)), n);
         out.push(Stmt::If(full, all, some));
-        Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| read(r)).collect()).collect())
+        Ok(registers(&values))
     }
 
-    /// Reduces this warp's tree columns of the neighbouring segments from `j` on, and assigns the results to
+    /// Reduces this warp's tree columns of some segments of a thread, from `j` on, and assigns the results to
     /// `values`, which has the registers of each segment and reduction.
-    fn neighbours(
+    fn thread_columns(
         &self,
         l: &mut Lower,
         j: &Expr,
@@ -203,12 +214,10 @@ impl Strip<'_> {
         values: &[Vec<Vec<Reg>>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let segments = self.job.neighbours(l, j, values.len(), out);
-        let mut counters = Vec::new();
-        for _ in values {
-            let each = self.job.reductions.iter().map(|r| Counter::new(l, r, MAX_SPAN.ilog2(), out));
-            counters.push(each.collect::<Vec<_>>());
-        }
+        let segments = self.job.columns(l, j, values.len(), out);
+        let shape = (MAX_SPAN.ilog2(), values.len());
+        let counters = self.job.reductions.iter().map(|r| Counter::new(l, r, shape, out));
+        let mut counters: Vec<Counter> = counters.collect();
         let (to_column, to_row) = (self.job.walk(l, 1, out), self.job.walk(l, COLUMNS, out));
         let first = to_column.first(l, base, out);
         let of_column = to_column.variables(l, first, out);
@@ -223,7 +232,11 @@ impl Strip<'_> {
         let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
-        let batch = if self.job.stored.is_some() { of_stored(l.launch, self.job).1 } else { BATCH };
+        let batch = match self.job.stored {
+            Some(_) => of_stored(l.launch, self.job).1,
+            None if self.job.spacing > 1 => BATCH / self.job.v,
+            None => BATCH,
+        };
         let rows_of = Rows { segments: &segments, walk: &to_row, accs: &accs };
         let (mut some, mut indices) = (Vec::new(), read(&of_column));
         self.some_rows(l, &rows_of, (&start, &rows), (batch, indices.clone()), &mut some)?;
@@ -241,20 +254,19 @@ impl Strip<'_> {
             body.append(&mut some);
         }
         let c = bind(l, "c", to_i64(Expr::Reg(g)), &mut body);
-        for (accs, counters) in accs.iter().zip(&mut counters) {
-            for ((acc, r), counter) in accs.iter().zip(&self.job.reductions).zip(counters) {
-                counter.push(l, r, &Surroundings::NONE, c.clone(), read(acc), &mut body)?;
-            }
+        for (at, (r, counter)) in self.job.reductions.iter().zip(&mut counters).enumerate() {
+            let column = accs.iter().map(|accs| read(&accs[at])).collect();
+            counter.push(l, r, &Surroundings::NONE, c.clone(), column, &mut body)?;
         }
         let mut next = read(&of_column);
         to_column.next(l, &mut next, None, &mut body);
         to_column.assign(&of_column, next, &mut body);
         out.push(Stmt::Seq(g, int32(0), Expr::Place(Gpu::Span), body));
         let span = bind(l, "span", to_i64(Expr::Place(Gpu::Span)), out);
-        for (per_reduction, counters) in values.iter().zip(&counters) {
-            for ((value, r), counter) in per_reduction.iter().zip(&self.job.reductions).zip(counters) {
-                let total = counter.total(l, r, &Surroundings::NONE, span.clone(), out)?;
-                out.extend(value.iter().zip(total).map(|(value, e)| Stmt::Assign(*value, e)));
+        for (at, (r, counter)) in self.job.reductions.iter().zip(&counters).enumerate() {
+            let totals = counter.total(l, r, &Surroundings::NONE, span.clone(), out)?;
+            for (of_segment, total) in values.iter().zip(totals) {
+                out.extend(of_segment[at].iter().zip(total).map(|(value, e)| Stmt::Assign(*value, e)));
             }
         }
         Ok(())
@@ -301,7 +313,7 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let (j, mut common) = (&of.segments.first, of.segments.known.clone());
+        let (j, mut common) = (&of.segments.places[0], of.segments.known.clone());
         common.push((k, at.clone()));
         l.with_loaded(Default::default(), |l| {
             let mut work = Vec::new();
@@ -311,14 +323,14 @@ impl Strip<'_> {
                 let own = of.walk.known(l, element, indices);
                 of.walk.next(l, indices, None, out);
                 let vars = [&common[..], &own[..]].concat();
-                self.load(l, &vars, element, &of.segments.nodes, j, out)?;
+                self.load(l, &vars, element, of.segments, out)?;
                 let (before, mut known) = (so_far.clone().plus(Expr::int(row)), Vec::new());
                 let counts = self.job.reductions.iter();
                 let counts = counts.map(|r| r.count_after(l, &before, &mut known, &mut work));
                 let counts = counts.collect::<Result<Vec<_>>>()?;
                 let (stored, mut stores) = (self.job.stored_at(l, element), Vec::new());
-                for ((segment, accs), q) in of.segments.nodes.iter().zip(of.accs).zip(0..) {
-                    let place = j.clone().plus(Expr::int(q));
+                let segments = of.segments.nodes.iter().zip(&of.segments.places);
+                for ((segment, place), accs) in segments.zip(of.accs) {
                     let (mut vars, mut roots) = (vars.clone(), Vec::new());
                     vars.extend_from_slice(&known);
                     for ((r, acc), count) in self.job.reductions.iter().zip(accs).zip(&counts) {
@@ -329,7 +341,7 @@ impl Strip<'_> {
                     }
                     let steps = roots.len();
                     roots.extend(stored.iter().map(|n| l.launch.replace(*n, self.job.s.index, *segment)));
-                    let mut values = l.region(&vars, &roots, &place, &mut work)?;
+                    let mut values = l.region(&vars, &roots, place, &mut work)?;
                     let own = values.split_off(steps);
                     stores.push(own.into_iter().map(|e| bind(l, "value", e, &mut work)).collect());
                     let values: Vec<Expr> =
@@ -350,12 +362,14 @@ impl Strip<'_> {
         l: &mut Lower,
         vars: &[(NodeId, Expr)],
         element: NodeId,
-        segments: &[NodeId],
-        j: &Expr,
+        segments: &ThreadColumns,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let roots = self.job.elements(l, element);
-        job::load(l, &roots, (self.job.s.index, segments), j, vars, out)?;
+        let j = &segments.places[0];
+        if self.job.spacing == 1 {
+            job::load(l, &roots, (self.job.s.index, &segments.nodes), j, vars, out)?;
+        }
         if self.job.stored.is_some() {
             // these loads come before the stores, because a load that follows a store would wait for it
             let rows = self.of_row(l, &roots);

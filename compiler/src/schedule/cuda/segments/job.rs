@@ -1,16 +1,17 @@
 //! What all mappings of segmented reductions share: the job (reductions, elements, vector width), loads of
 //! neighbouring elements, and stores of results.
 
+use super::columns;
 use crate::core::{Graph, NodeId, Op, linear};
 use crate::error::{Error, Result};
-use crate::kernel::{Expr, Reg, Stmt};
+use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::divided_number::{DividedNumber, Walk};
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::element::nested_loop::read;
-use crate::schedule::element::reduction::Reduction;
+use crate::schedule::element::reduction::{Reduction, each_accumulator};
 use crate::schedule::facts::along::Along;
 use crate::schedule::facts::in_order::InOrder;
 use crate::schedule::facts::segments;
@@ -26,8 +27,11 @@ pub struct Job<'a> {
     pub(super) s: &'a Segments,
     pub(super) items: Vec<&'a Item>,
     pub(super) reductions: Vec<Reduction>,
-    /// The vector width of loads.
+    /// The number of neighbouring elements of a load, and, where segments are columns, of segments of a thread.
     pub(super) v: i64,
+    /// The distance between the segments of a thread, where segments are columns: 1 if they are neighbours, which
+    /// vectors load.
+    pub(super) spacing: i64,
     /// The number of operations of an element's code.
     pub(super) operations: usize,
     /// The elements that the launch stores besides the reductions' results, if it does.
@@ -48,10 +52,10 @@ pub struct Job<'a> {
 /// A function that writes the code of a job's elements, and returns some values that it computes.
 type OfElements<'c> = dyn FnMut(&mut Lower, &Job, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'c;
 
-/// Neighbouring segments that a thread reduces.
-pub(super) struct NeighbourSegments {
-    /// The index of the first one.
-    pub first: Expr,
+/// Columns that a thread reduces together.
+pub(super) struct ThreadColumns {
+    /// Their indices.
+    pub places: Vec<Expr>,
     /// The nodes of their indices.
     pub nodes: Vec<NodeId>,
     /// The nodes whose values are known.
@@ -63,9 +67,8 @@ pub(super) struct NeighbourSegments {
 pub enum SegmentMapping {
     /// `lanes` lanes of a warp reduce `segments` segments together. A lane has `columns` tree columns of each.
     Warp { lanes: u32, columns: i64, segments: i64 },
-    /// Each thread reduces `v` neighbouring segments; neighbouring threads have neighbouring
-    /// segments.
-    NeighboursPerThread,
+    /// Each thread reduces several segments, which are neighbours, or those of as many neighbouring threads.
+    SeveralPerThread,
     /// A warp reduces all tiles of a segment, one after another.
     TilesOfWarp,
     /// Many warps reduce one segment, a tile each.
@@ -104,6 +107,11 @@ pub fn load(
 
 /// The number of operations from which an element is long. Its code is written for one row of a tile at a time.
 pub const LONG_ELEMENT: usize = 64;
+
+/// The number of segments of a thread that are no neighbours, and the maximum number of words of their accumulators
+/// for each.
+const COARSENED: i64 = 4;
+const MAX_COARSENED_WORDS: usize = 2;
 
 /// Returns the number of operations of an element's code, those of slow paths included.
 pub fn operations(l: &mut LaunchContext, reductions: &[Reduction]) -> usize {
@@ -238,6 +246,7 @@ impl<'a> Job<'a> {
             items,
             reductions,
             v,
+            spacing: 1,
             operations,
             stored,
             in_order,
@@ -246,6 +255,43 @@ impl<'a> Job<'a> {
             of_segment,
             in_bounds,
         }
+    }
+
+    /// Gives each thread several columns that are no neighbours, if vectors load none and columns share some work.
+    pub(super) fn coarsen(&mut self, l: &mut Lower, mapping: SegmentMapping) {
+        let spacing = match mapping {
+            SegmentMapping::Strips => WARP,
+            SegmentMapping::SeveralPerThread => columns::THREADS,
+            _ => return,
+        };
+        let words: usize = each_accumulator(&self.reductions).map(|r| r.ty.size().div_ceil(4)).sum();
+        let is_simple = words <= MAX_COARSENED_WORDS
+            && self.operations < LONG_ELEMENT
+            && !self.reductions.iter().any(|r| r.is_counted() || r.is_general(l.launch));
+        if self.v > 1 || self.s.along == Along::Rows || self.stored.is_some() || !is_simple {
+            return;
+        }
+        if self.of_element.is_some() || self.has_common_reads(l) {
+            let (v, spacing) = (COARSENED / words as i64, i64::from(spacing));
+            (self.v, self.spacing) = (v, spacing);
+            if let Some((_, untested)) = &mut self.in_bounds {
+                (untested.v, untested.spacing) = (v, spacing);
+            }
+        }
+    }
+
+    /// Whether some reads do not depend on the segment.
+    fn has_common_reads(&self, l: &mut Lower) -> bool {
+        let (_, k) = l.launch.g.fresh_var(Ty::I64);
+        let roots = self.elements(l, k);
+        let of_element = |n: NodeId| depends_on(l.launch, n, k) && !depends_on(l.launch, n, self.s.index);
+        let is_read = |n: NodeId| matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..));
+        l.launch.g.reachable(roots).into_iter().any(|n| is_read(n) && of_element(n))
+    }
+
+    /// The distance between the first segments of neighbouring lanes.
+    pub(super) fn lane_stride(&self) -> i64 {
+        if self.spacing > 1 { 1 } else { self.v }
     }
 
     /// Writes code of elements, and returns values of these types that it computes. If some reads are tested, there
@@ -294,13 +340,26 @@ impl<'a> Job<'a> {
         (count, apart): (i64, i64),
         out: &mut Vec<Stmt>,
     ) -> (Vec<Expr>, Vec<Vec<(NodeId, Expr)>>) {
-        let (mut segments, mut parts): (Vec<Expr>, _) = (Vec::new(), Vec::new());
         let walk = Walk::new(l, self.of_segment.as_ref(), apart, out);
-        let mut indices = Vec::new();
+        let segments = self.walked(l, &walk, (first, last), (count, apart), out);
+        let parts = |(row, indices): (Expr, Vec<Expr>)| (row, walk.known(l, self.s.index, &indices));
+        segments.into_iter().map(parts).unzip()
+    }
+
+    /// Returns the segments of [`Self::segments_apart`], which `walk` goes to, with their divided indices.
+    fn walked(
+        &self,
+        l: &mut Lower,
+        walk: &Walk,
+        (first, last): (&Expr, &Expr),
+        (count, apart): (i64, i64),
+        out: &mut Vec<Stmt>,
+    ) -> Vec<(Expr, Vec<Expr>)> {
+        let (mut segments, mut indices): (Vec<(Expr, Vec<Expr>)>, _) = (Vec::new(), Vec::new());
         for u in 0..count {
             let own = first.clone().plus(Expr::int(u * apart));
             let row = match segments.last().filter(|_| self.of_segment.is_some()) {
-                Some(before) => {
+                Some((before, _)) => {
                     let exists = Expr::binary(BinaryOp::Le, own.clone(), last.clone());
                     let exists = bind(l, "exists", exists, out);
                     walk.next(l, &mut indices, Some(&exists), out);
@@ -313,23 +372,36 @@ impl<'a> Job<'a> {
             if u == 0 {
                 indices = walk.first(l, &row, out);
             }
-            parts.push(walk.known(l, self.s.index, &indices));
-            segments.push(row);
+            segments.push((row, indices.clone()));
         }
-        (segments, parts)
+        segments
     }
 
-    /// Returns `count` neighbouring segments from the one with the index `first` on.
-    pub(super) fn neighbours(
+    /// Returns `count` columns of a thread, from the one with the index `first` on. Neighbours exist; in place of
+    /// a column that is beyond the last one, another one is taken, whose results are not stored.
+    pub(super) fn columns(
         &self,
         l: &mut Lower,
         first: &Expr,
         count: usize,
         out: &mut Vec<Stmt>,
-    ) -> NeighbourSegments {
+    ) -> ThreadColumns {
+        let walk = Walk::new(l, self.of_segment.as_ref(), self.spacing, out);
+        if self.spacing > 1 {
+            let last = l.launch.count().minus(Expr::int(1));
+            let all = self.walked(l, &walk, (first, &last), (count as i64, self.spacing), out);
+            let mut columns = ThreadColumns { places: Vec::new(), nodes: Vec::new(), known: Vec::new() };
+            for (place, indices) in all {
+                let (_, node) = l.launch.g.fresh_var(Ty::I64);
+                columns.known.push((node, place.clone()));
+                columns.known.extend(walk.known(l, node, &indices));
+                columns.nodes.push(node);
+                columns.places.push(place);
+            }
+            return columns;
+        }
         let (_, node) = l.launch.g.fresh_var(Ty::I64);
         let (mut nodes, mut known) = (Vec::new(), vec![(node, first.clone())]);
-        let walk = Walk::new(l, self.of_segment.as_ref(), 1, out);
         let mut indices = walk.first(l, first, out);
         for q in 0..count {
             if q > 0 {
@@ -340,7 +412,8 @@ impl<'a> Job<'a> {
             known.extend(walk.known(l, segment, &indices));
             nodes.push(segment);
         }
-        NeighbourSegments { first: first.clone(), nodes, known }
+        let places = (0..count as i64).map(|q| first.clone().plus(Expr::int(q))).collect();
+        ThreadColumns { places, nodes, known }
     }
 
     /// Returns the nodes that are computed of element `k` of a segment.

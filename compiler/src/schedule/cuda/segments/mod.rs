@@ -68,7 +68,12 @@ pub fn main(
     let is_short = matches!(mapping, SegmentMapping::Warp { lanes, .. } if lanes < WARP);
     // a loop of several results has the accumulators of one segment a thread: those of four would spill
     let has_several = l.launch.facts.segments.is_none() && s.nested.len() > 1;
-    let job = Job::new(l, &s, &columns, (!strided && !has_several, !is_short));
+    let mut job = Job::new(l, &s, &columns, (!strided && !has_several, !is_short));
+    // `_few` has few segments
+    let is_few = l.launch.facts.segments.is_none() && mapping == SegmentMapping::Strips;
+    if !strided && !is_few {
+        job.coarsen(l, mapping);
+    }
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
         true => each_accumulator(&job.reductions).map(|r| r.ty.size()).sum(),
         false => 0,
@@ -86,7 +91,7 @@ pub fn main(
     };
     let body = match mapping {
         SegmentMapping::Strips => columns::main(l, &job)?,
-        SegmentMapping::NeighboursPerThread => columns::short_segments(l, &job)?,
+        SegmentMapping::SeveralPerThread => columns::short_segments(l, &job)?,
         SegmentMapping::Warp { .. } | SegmentMapping::TilesOfWarp | SegmentMapping::SegmentTiles => {
             rows::main(l, &job, mapping)?
         }
@@ -98,7 +103,7 @@ pub fn main(
             Grid::Segments(rows::THREADS / lanes * segments as u32)
         }
         SegmentMapping::TilesOfWarp => Grid::Segments(rows::WARPS),
-        SegmentMapping::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
+        SegmentMapping::SeveralPerThread => Grid::Segments(columns::THREADS * job.v as u32),
         SegmentMapping::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MAX_SPAN },
         SegmentMapping::Strips | SegmentMapping::OnePerThread => {
             Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MAX_SPAN }

@@ -83,6 +83,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
         items,
         reductions,
         v: 1,
+        spacing: 1,
         operations,
         stored: None,
         in_order: None,

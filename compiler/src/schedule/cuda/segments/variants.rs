@@ -53,7 +53,7 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
             (
                 "_short",
                 up_to(SHORT, Guards::contiguous().narrow().noalias()),
-                SegmentMapping::NeighboursPerThread,
+                SegmentMapping::SeveralPerThread,
             ),
             ("", up_to(MAX_SEGMENT_LENGTH, Guards::contiguous().narrow().noalias()), SegmentMapping::Strips),
             ("_wide", up_to(MAX_SEGMENT_LENGTH, Guards::contiguous()), SegmentMapping::Strips),
@@ -107,7 +107,7 @@ fn list_of_parts() -> Vec<(&'static str, Guards, SegmentMapping)> {
 fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let longest = |n: u32, guards: Guards| Guards { longest: Some(n), ..guards };
     let (any, contiguous) = (Guards::strided().narrow(), Guards::contiguous());
-    let short = SegmentMapping::NeighboursPerThread;
+    let short = SegmentMapping::SeveralPerThread;
     let mut all = vec![
         ("_short", longest(SHORT, contiguous.narrow().noalias()), short),
         ("_short_in_place", longest(SHORT, contiguous.narrow()), short),
@@ -179,7 +179,7 @@ pub fn variants_of_loops(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Varia
     };
     let up_to = |longest: u32| Guards { longest: Some(longest), ..guards };
     let list = [
-        ("_short", up_to(SHORT), Profit::default(), SegmentMapping::NeighboursPerThread),
+        ("_short", up_to(SHORT), Profit::default(), SegmentMapping::SeveralPerThread),
         ("_few", up_to(MAX_SEGMENT_LENGTH), profit, SegmentMapping::Strips),
         ("_few_long", guards, profit, SegmentMapping::SegmentTiles),
     ];
@@ -196,7 +196,7 @@ pub fn variants_of_loops(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Varia
     // a loop in each thread has fewer joins than the pairs of a short segment, and joins of tuples take long
     let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
     let list = list.into_iter().filter(|(.., mapping)| match mapping {
-        SegmentMapping::NeighboursPerThread => !is_of_tuple,
+        SegmentMapping::SeveralPerThread => !is_of_tuple,
         _ => true,
     });
     list.map(group).collect()

@@ -26,6 +26,11 @@ impl<'a> Lanes<'a> {
         Lanes { types: r.types.clone(), accumulators: r.accumulators(), join, general }
     }
 
+    /// Returns a lane for each of several sequences, all of which one reduction reduces.
+    pub fn of_several(r: &Reduction, count: usize, join: &'a mut Join<'a>, general: bool) -> Lanes<'a> {
+        Lanes { types: r.types.repeat(count), accumulators: r.accumulators(), join, general }
+    }
+
     /// Emits the join of two values for each lane.
     pub fn join(&mut self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let mut all = Vec::new();

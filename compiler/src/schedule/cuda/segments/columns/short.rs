@@ -1,4 +1,4 @@
-//! Columns of up to 128 elements, which are one row of a tile: a thread reduces `v` neighbouring segments. It loads 8
+//! Columns of up to 128 elements, which are one row of a tile: a thread reduces `v` segments. It loads a batch of
 //! elements of each, joins them, and a pairwise accumulator joins these batches.
 
 use super::{BATCH, Strip, THREADS, is_below};
@@ -8,12 +8,15 @@ use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::divided_number::Walk;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::cuda::segments::job::{Job, NeighbourSegments};
+use crate::schedule::cuda::segments::job::{Job, ThreadColumns};
 use crate::schedule::cuda::segments::lanes::{Side, join_neighbours, pairs, share_count};
 use crate::schedule::element::counter::Counter;
 use crate::schedule::element::lower::{Lower, Surroundings, bind};
 use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::Reduction;
+
+/// The number of elements of a batch of segments that are no neighbours.
+const SPACED_BATCH: i64 = 4;
 
 /// Writes the kernel body.
 pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
@@ -23,7 +26,7 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
     let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(THREADS) * job.v));
     let begin = bind(l, "begin", begin, &mut out);
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp, begin, shared: vec![] };
-    let mine = to_i64(thread()).times(Expr::int(job.v));
+    let mine = to_i64(thread()).times(Expr::int(job.lane_stride()));
     let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
     job.note_index(l, &j);
     let work = |l: &mut Lower, j: &Expr, v: i64, out: &mut Vec<Stmt>| -> Result<()> {
@@ -35,12 +38,21 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
         for q in 0..v {
             let of_reduction = |r: &Reduction| totals.by_ref().take(r.totals(&r.types).len()).collect();
             let of_segment: Vec<Vec<Expr>> = job.reductions.iter().map(of_reduction).collect();
-            let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
+            let j = bind(l, "j", j.clone().plus(Expr::int(q * job.spacing)), out);
             job.note_index(l, &j);
-            job.store(l, &j, &of_segment, out)?;
+            let mut stores = Vec::new();
+            job.store(l, &j, &of_segment, &mut stores)?;
+            match job.spacing {
+                1 => out.append(&mut stores),
+                _ => out.push(Stmt::If(is_below(&j, &n), stores, vec![])),
+            }
         }
         Ok(())
     };
+    if job.spacing > 1 {
+        work(l, &j, job.v, &mut out)?;
+        return Ok(out);
+    }
     let mut all = Vec::new();
     work(l, &j, job.v, &mut all)?;
     let mut some = Vec::new();
@@ -56,41 +68,38 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
 }
 
 impl Strip<'_> {
-    /// Reduces `v` neighbouring segments from `j` on. Returns the totals of each segment's reductions, one after
+    /// Reduces `v` segments of a thread, from `j` on. Returns the totals of each segment's reductions, one after
     /// another.
     fn short_totals(&self, l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let job = self.job;
-        let (segments, walk) = (job.neighbours(l, j, v, out), job.walk(l, 1, out));
+        let (segments, walk) = (job.columns(l, j, v, out), job.walk(l, 1, out));
         let indices = walk.first(l, &Expr::int(0), out);
         let variables = walk.variables(l, indices, out);
-        let mut counters = Vec::new();
-        for _ in 0..v {
-            let each = job.reductions.iter().map(|r| Counter::new(l, r, COLUMNS.trailing_zeros() - 3, out));
-            counters.push(each.collect::<Vec<_>>());
-        }
+        let batch = self.batch_len();
+        let levels = COLUMNS.trailing_zeros() - batch.trailing_zeros();
+        let counters = job.reductions.iter().map(|r| Counter::new(l, r, (levels, v), out));
+        let mut counters: Vec<Counter> = counters.collect();
         let g = l.k.reg("g", Ty::I64);
-        let rounded_up = self.length.clone().plus(Expr::int(BATCH - 1));
-        let batches = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(BATCH.trailing_zeros().into()));
+        let rounded_up = self.length.clone().plus(Expr::int(batch - 1));
+        let batches = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(batch.trailing_zeros().into()));
         let batches = bind(l, "batches", batches, out);
         let mut body = Vec::new();
-        let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
+        let at = bind(l, "at", Expr::Reg(g).times(Expr::int(batch)), &mut body);
         job.note_index(l, &at);
         let mut indices = read(&variables);
         let values = self.batch(l, &segments, &at, (&walk, &mut indices), &mut body)?;
         walk.assign(&variables, indices, &mut body);
-        for (per_reduction, counters) in values.iter().zip(&mut counters) {
-            for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
-                counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), value.clone(), &mut body)?;
-            }
+        for (at, (r, counter)) in job.reductions.iter().zip(&mut counters).enumerate() {
+            let of_batch = values.iter().map(|of_segment| of_segment[at].clone()).collect();
+            counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), of_batch, &mut body)?;
         }
         out.push(Stmt::Seq(g, Expr::int(0), batches.clone(), body));
-        let mut totals = Vec::new();
-        for counters in &counters {
-            for (r, counter) in job.reductions.iter().zip(counters) {
-                totals.extend(r.totals(&counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?));
-            }
+        let mut totals = vec![Vec::new(); v];
+        for (r, counter) in job.reductions.iter().zip(&counters) {
+            let of_segments = counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?;
+            totals.iter_mut().zip(of_segments).for_each(|(all, total)| all.extend(r.totals(&total)));
         }
-        Ok(totals)
+        Ok(totals.concat())
     }
 
     /// Stores the values of a batch's elements that exist, in launches that store elements. `at` is the first
@@ -99,14 +108,14 @@ impl Strip<'_> {
         &self,
         l: &mut Lower,
         at: &Expr,
-        (elements, segments): (&[NodeId], &NeighbourSegments),
+        (elements, segments): (&[NodeId], &ThreadColumns),
         vars: &[(NodeId, Expr)],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         if self.job.stored.is_none() {
             return Ok(());
         }
-        let j = &segments.first;
+        let j = &segments.places[0];
         for (i, element) in (0..).zip(elements) {
             let (stored, mut stores) = (self.job.stored_at(l, *element), Vec::new());
             let mut roots = Vec::new();
@@ -122,22 +131,27 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Loads 8 neighbouring elements, from `at` on, of each of some neighbouring segments, and joins them. In place
-    /// of elements out of bounds the last one is loaded, and its value is replaced by the reduction's identity.
+    /// Returns the number of neighbouring elements of a segment that a thread loads before it joins them.
+    fn batch_len(&self) -> i64 {
+        if self.job.spacing > 1 { SPACED_BATCH } else { BATCH }
+    }
+
+    /// Loads a batch of neighbouring elements, from `at` on, of each of some segments, and joins them. In place of
+    /// elements out of bounds the last one is loaded, and its value is replaced by the reduction's identity.
     /// `indices` are those of element `at`, and afterwards those of the next batch's first element, if that exists.
     fn batch(
         &self,
         l: &mut Lower,
-        segments: &NeighbourSegments,
+        segments: &ThreadColumns,
         at: &Expr,
         (walk, indices): (&Walk, &mut Vec<Expr>),
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Vec<Expr>>>> {
-        let (j, v, mut vars) = (&segments.first, segments.nodes.len(), segments.known.clone());
+        let (batch, v, mut vars) = (self.batch_len(), segments.nodes.len(), segments.known.clone());
         let last = bind(l, "last", self.length.clone().minus(Expr::int(1)), out);
         self.job.note_index(l, &last);
         let mut elements = Vec::new();
-        for i in 0..BATCH {
+        for i in 0..batch {
             let k = bind(l, "k", at.clone().plus(Expr::int(i)).min(last.clone()), out);
             self.job.note_index(l, &k);
             let (_, node) = l.launch.g.fresh_var(Ty::I64);
@@ -146,21 +160,20 @@ impl Strip<'_> {
             let next = at.clone().plus(Expr::int(i + 1));
             let exists = Expr::binary(BinaryOp::Lt, next, self.length.clone());
             // if the batch is not the last one, its own elements exist, and so does the next one's first
-            walk.next(l, indices, Some(&exists).filter(|_| i + 1 < BATCH), out);
+            walk.next(l, indices, Some(&exists).filter(|_| i + 1 < batch), out);
             elements.push(node);
         }
         l.with_loaded(Default::default(), |l| {
             for element in &elements {
-                self.load(l, &vars, *element, &segments.nodes, j, out)?;
+                self.load(l, &vars, *element, segments, out)?;
             }
             let values = |l: &mut Lower, r: &Reduction, (i, q): (usize, usize), out: &mut Vec<Stmt>| {
-                let place = j.clone().plus(Expr::int(q as i64));
                 let value = r.first(l.launch, elements[i]);
                 let value: Vec<NodeId> = value
                     .into_iter()
                     .map(|value| l.launch.replace(value, self.job.s.index, segments.nodes[q]))
                     .collect();
-                let values = l.region(&vars, &value, &place, out)?;
+                let values = l.region(&vars, &value, &segments.places[q], out)?;
                 let is_present =
                     Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i as i64)), self.length.clone());
                 let choose = |(e, absent)| is_present.clone().select(e, absent);

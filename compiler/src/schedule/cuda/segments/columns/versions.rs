@@ -7,7 +7,7 @@ use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::element::lower::Lower;
 
 impl Strip<'_> {
-    /// Does what [`Self::neighbours`] does, without tests of reads if all reads of the call are in bounds.
+    /// Does what [`Self::thread_columns`] does, without tests of reads if all reads of the call are in bounds.
     pub(super) fn versions(
         &self,
         l: &mut Lower,
@@ -16,7 +16,7 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let mut code = |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| {
-            self.of(job).neighbours(l, j, base, values, out)?;
+            self.of(job).thread_columns(l, j, base, values, out)?;
             Ok(Vec::new())
         };
         self.job.versions(l, &[], &mut code, out).map(drop)
