@@ -11,12 +11,15 @@
 //! ranges; the condition tests that they are small, so that nothing wraps around. The condition is computed even if
 //! the loop has no element, and without the conditions that guard the reads, so its leaves contain only total reads.
 
+mod interior;
+
 use super::lower::LaunchContext;
 use crate::core::simplify::simplify;
 use crate::core::{Lambda, NodeId, Op, Var, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::facts::InBounds;
 use indexmap::IndexSet;
+pub use interior::interior;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Leaves are tested to be below 2^40, and above the negative of it.
@@ -45,16 +48,10 @@ impl Range {
 /// Returns these values without their total reads. Returns `None` if there are no total reads, or if the bounds of
 /// some index are not known.
 pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
-    let outermost = ranges.first().map(|r| l.g.add(Op::Var(r.var, Ty::I64)));
-    let ranges = ranges.to_vec();
-    let mut walk =
-        Walk { l, ranges, outermost, made: HashMap::default(), tests: IndexSet::new(), reads: false };
+    let mut walk = Walk::new(l, ranges);
     let roots = roots.iter().map(|n| walk.plain(*n)).collect::<Option<Vec<NodeId>>>()?;
-    let (reads, tests) = (walk.reads, std::mem::take(&mut walk.tests));
-    let yes = l.g.lit(Lit::bool(true));
-    let condition = tests.into_iter().fold(yes, |a, b| simplify(&mut l.g, Op::Binary(BinaryOp::And, a, b)));
-    let never = l.g.as_lit(condition).is_some_and(|l| !l.as_bool());
-    (reads && !never).then_some(InBounds { roots, condition })
+    let condition = if walk.reads { walk.condition()? } else { return None };
+    Some(InBounds { roots, condition })
 }
 
 /// Returns these values in a form that leaves no error records. The condition is the constant true if they never
@@ -84,6 +81,25 @@ struct Walk<'w, 's, 'a> {
     tests: IndexSet<NodeId>,
     /// Whether there was a total read.
     reads: bool,
+    /// Whether clamps and tests of indices were left out; `None` if they stay.
+    edges: Option<bool>,
+}
+
+impl<'w, 's, 'a> Walk<'w, 's, 'a> {
+    fn new(l: &'w mut LaunchContext<'s, 'a>, ranges: &[Range]) -> Walk<'w, 's, 'a> {
+        let outermost = ranges.first().map(|r| l.g.add(Op::Var(r.var, Ty::I64)));
+        let (made, tests) = (HashMap::default(), IndexSet::new());
+        Walk { l, ranges: ranges.to_vec(), outermost, made, tests, reads: false, edges: None }
+    }
+
+    /// Returns the conjunction of the tests; `None` if it never holds.
+    fn condition(&mut self) -> Option<NodeId> {
+        let yes = self.l.g.lit(Lit::bool(true));
+        let tests = std::mem::take(&mut self.tests);
+        let all = tests.into_iter().fold(yes, |a, b| self.binary(BinaryOp::And, a, b));
+        let never = self.l.g.as_lit(all).is_some_and(|l| !l.as_bool());
+        (!never).then_some(all)
+    }
 }
 
 impl Walk<'_, '_, '_> {
@@ -94,6 +110,17 @@ impl Walk<'_, '_, '_> {
         }
         if let Some(known) = self.made.get(&n) {
             return Some(*known);
+        }
+        if self.edges.is_some() {
+            let without_edge = match *self.l.g.op(n) {
+                Op::Binary(BinaryOp::Min | BinaryOp::Max, ..) => self.unclamped(n),
+                Op::Select(condition, a, b) => self.chosen([condition, a, b]),
+                _ => None,
+            };
+            if let Some(plain) = without_edge {
+                self.made.insert(n, plain);
+                return Some(plain);
+            }
         }
         let op = self.l.g.op(n).clone();
         let made = match &op {

@@ -91,12 +91,19 @@ impl Lower<'_, '_, '_> {
 }
 
 /// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. There is a
-/// second version for total reads that are all in bounds. On a GPU only the outermost loop has two versions, and only
+/// second version for total reads that are all in bounds, and, on a GPU, for clamps that do not act. On a GPU only the outermost loop has two versions, and only
 /// in kernels of contiguous arrays that stage no tiles: all others have less code.
 fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed> {
     let is_own = matches!(l.launch.g.op(nodes[0]), Op::Loop { .. });
     let is_single = is_own || l.k.is_gpu() && (!batches::has_room(l) || l.scope.depth > 0);
-    let version = if is_single { None } else { in_bounds::of(l.launch, nodes, &[]) };
+    let version = match is_single {
+        true => None,
+        // on CPUs, passes over the kernel leave clamps out (`kernel/clamps.rs`)
+        false if l.k.is_gpu() => {
+            in_bounds::interior(l.launch, nodes).or_else(|| in_bounds::of(l.launch, nodes, &[]))
+        }
+        false => in_bounds::of(l.launch, nodes, &[]),
+    };
     let Some(version) = version else { return loops(l, nodes, r) };
     // the initial value is computed before both versions, and leaves its records there
     let init = parts(l.launch.g.op(nodes[0])).0;

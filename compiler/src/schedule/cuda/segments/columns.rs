@@ -23,8 +23,9 @@ mod join;
 mod short;
 mod versions;
 
-use super::job::{self, Job, ThreadColumns};
+use super::job::{self, Job};
 use super::lanes::lane;
+use super::thread_columns::ThreadColumns;
 use crate::core::{COLUMNS, NodeId, Op, TILE, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -204,17 +205,15 @@ impl Strip<'_> {
         Ok(registers(&values))
     }
 
-    /// Reduces this warp's tree columns of some segments of a thread, from `j` on, and assigns the results to
-    /// `values`, which has the registers of each segment and reduction.
+    /// Reduces this warp's tree columns of the segments of a thread, and assigns the results to `values`, which has the registers of each segment and reduction.
     fn thread_columns(
         &self,
         l: &mut Lower,
-        j: &Expr,
+        segments: &ThreadColumns,
         base: &Expr,
         values: &[Vec<Vec<Reg>>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let segments = self.job.columns(l, j, values.len(), out);
         let shape = (MAX_SPAN.ilog2(), values.len());
         let counters = self.job.reductions.iter().map(|r| Counter::new(l, r, shape, out));
         let mut counters: Vec<Counter> = counters.collect();
@@ -237,7 +236,7 @@ impl Strip<'_> {
             None if self.job.spacing > 1 => BATCH / self.job.v,
             None => BATCH,
         };
-        let rows_of = Rows { segments: &segments, walk: &to_row, accs: &accs };
+        let rows_of = Rows { segments, walk: &to_row, accs: &accs };
         let (mut some, mut indices) = (Vec::new(), read(&of_column));
         self.some_rows(l, &rows_of, (&start, &rows), (batch, indices.clone()), &mut some)?;
         if self.job.reductions.iter().any(Reduction::is_counted) {

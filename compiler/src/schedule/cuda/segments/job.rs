@@ -1,17 +1,15 @@
 //! What all mappings of segmented reductions share: the job (reductions, elements, vector width), loads of
 //! neighbouring elements, and stores of results.
 
-use super::columns;
-use crate::core::{Graph, NodeId, Op, linear};
-use crate::error::{Error, Result};
-use crate::kernel::{Expr, Reg, Stmt, WARP};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::core::{Graph, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::divided_number::{DividedNumber, Walk};
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
-use crate::schedule::element::nested_loop::read;
-use crate::schedule::element::reduction::{Reduction, each_accumulator};
+use crate::schedule::element::reduction::Reduction;
 use crate::schedule::facts::along::Along;
 use crate::schedule::facts::in_order::InOrder;
 use crate::schedule::facts::segments;
@@ -47,19 +45,9 @@ pub struct Job<'a> {
     pub(super) of_segment: Option<DividedNumber>,
     /// If some reads are tested: the condition that all of them are in bounds, and the reduction without the tests.
     pub(super) in_bounds: Option<(Expr, Box<Job<'a>>)>,
-}
-
-/// A function that writes the code of a job's elements, and returns some values that it computes.
-type OfElements<'c> = dyn FnMut(&mut Lower, &Job, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'c;
-
-/// Columns that a thread reduces together.
-pub(super) struct ThreadColumns {
-    /// Their indices.
-    pub places: Vec<Expr>,
-    /// The nodes of their indices.
-    pub nodes: Vec<NodeId>,
-    /// The nodes whose values are known.
-    pub known: Vec<(NodeId, Expr)>,
+    /// If some reads are clamped, or chosen by indices: the condition, which depends on the segment, that no clamp
+    /// acts and no choice fails, and the reduction of such segments.
+    pub(super) interior: Option<(NodeId, Box<Job<'a>>)>,
 }
 
 /// How a variant maps segments to threads.
@@ -107,11 +95,6 @@ pub fn load(
 
 /// The number of operations from which an element is long. Its code is written for one row of a tile at a time.
 pub const LONG_ELEMENT: usize = 64;
-
-/// The number of segments of a thread that are no neighbours, and the maximum number of words of their accumulators
-/// for each.
-const COARSENED: i64 = 4;
-const MAX_COARSENED_WORDS: usize = 2;
 
 /// Returns the number of operations of an element's code, those of slow paths included.
 pub fn operations(l: &mut LaunchContext, reductions: &[Reduction]) -> usize {
@@ -171,7 +154,7 @@ fn factors(g: &Graph, n: NodeId) -> Vec<NodeId> {
     }
 }
 
-fn depends_on(l: &LaunchContext, n: NodeId, index: NodeId) -> bool {
+pub(super) fn depends_on(l: &LaunchContext, n: NodeId, index: NodeId) -> bool {
     matches!(l.g.op(index), Op::Var(v, _) if l.g.node(n).free.contains(v))
 }
 
@@ -221,7 +204,7 @@ impl<'a> Job<'a> {
         job
     }
 
-    fn of(
+    pub(super) fn of(
         l: &mut Lower,
         s: &'a Segments,
         fused: &'a FusedGroup,
@@ -240,7 +223,7 @@ impl<'a> Job<'a> {
         let (roots, count) = (elements(l.launch, &reductions, k), l.launch.count_node());
         let of_element = DividedNumber::find(l, &roots, k, s.length);
         let of_segment = DividedNumber::find(l, &roots, s.index, count);
-        let in_bounds = None;
+        let (in_bounds, interior) = (None, None);
         Job {
             s,
             items,
@@ -254,68 +237,8 @@ impl<'a> Job<'a> {
             of_element,
             of_segment,
             in_bounds,
+            interior,
         }
-    }
-
-    /// Gives each thread several columns that are no neighbours, if vectors load none and columns share some work.
-    pub(super) fn coarsen(&mut self, l: &mut Lower, mapping: SegmentMapping) {
-        let spacing = match mapping {
-            SegmentMapping::Strips => WARP,
-            SegmentMapping::SeveralPerThread => columns::THREADS,
-            _ => return,
-        };
-        let words: usize = each_accumulator(&self.reductions).map(|r| r.ty.size().div_ceil(4)).sum();
-        let is_simple = words <= MAX_COARSENED_WORDS
-            && self.operations < LONG_ELEMENT
-            && !self.reductions.iter().any(|r| r.is_counted() || r.is_general(l.launch));
-        if self.v > 1 || self.s.along == Along::Rows || self.stored.is_some() || !is_simple {
-            return;
-        }
-        if self.of_element.is_some() || self.has_common_reads(l) {
-            let (v, spacing) = (COARSENED / words as i64, i64::from(spacing));
-            (self.v, self.spacing) = (v, spacing);
-            if let Some((_, untested)) = &mut self.in_bounds {
-                (untested.v, untested.spacing) = (v, spacing);
-            }
-        }
-    }
-
-    /// Whether some reads do not depend on the segment.
-    fn has_common_reads(&self, l: &mut Lower) -> bool {
-        let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots = self.elements(l, k);
-        let of_element = |n: NodeId| depends_on(l.launch, n, k) && !depends_on(l.launch, n, self.s.index);
-        let is_read = |n: NodeId| matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..));
-        l.launch.g.reachable(roots).into_iter().any(|n| is_read(n) && of_element(n))
-    }
-
-    /// The distance between the first segments of neighbouring lanes.
-    pub(super) fn lane_stride(&self) -> i64 {
-        if self.spacing > 1 { 1 } else { self.v }
-    }
-
-    /// Writes code of elements, and returns values of these types that it computes. If some reads are tested, there
-    /// is a second version without the tests, for calls in which all reads are in bounds. All threads of the grid
-    /// take the same one.
-    pub(super) fn versions(
-        &self,
-        l: &mut Lower,
-        types: &[Ty],
-        code: &mut OfElements,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
-        let Some((condition, untested)) = &self.in_bounds else { return code(l, self, out) };
-        let values: Vec<Reg> = types.iter().map(|ty| l.k.reg("value", *ty)).collect();
-        out.extend(values.iter().zip(types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
-        let mut version = |l: &mut Lower, job: &Job| {
-            let mut body = Vec::new();
-            let computed = code(l, job, &mut body)?;
-            body.extend(values.iter().zip(computed).map(|(r, e)| Stmt::Assign(*r, e)));
-            Ok::<_, Error>(body)
-        };
-        let (fast, tested) = (version(l, untested)?, version(l, self)?);
-        out.push(Stmt::If(condition.clone(), fast, tested));
-        Ok(read(&values))
     }
 
     /// Returns a walk through elements of a segment that are a constant distance apart.
@@ -347,7 +270,7 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the segments of [`Self::segments_apart`], which `walk` goes to, with their divided indices.
-    fn walked(
+    pub(super) fn walked(
         &self,
         l: &mut Lower,
         walk: &Walk,
@@ -375,45 +298,6 @@ impl<'a> Job<'a> {
             segments.push((row, indices.clone()));
         }
         segments
-    }
-
-    /// Returns `count` columns of a thread, from the one with the index `first` on. Neighbours exist; in place of
-    /// a column that is beyond the last one, another one is taken, whose results are not stored.
-    pub(super) fn columns(
-        &self,
-        l: &mut Lower,
-        first: &Expr,
-        count: usize,
-        out: &mut Vec<Stmt>,
-    ) -> ThreadColumns {
-        let walk = Walk::new(l, self.of_segment.as_ref(), self.spacing, out);
-        if self.spacing > 1 {
-            let last = l.launch.count().minus(Expr::int(1));
-            let all = self.walked(l, &walk, (first, &last), (count as i64, self.spacing), out);
-            let mut columns = ThreadColumns { places: Vec::new(), nodes: Vec::new(), known: Vec::new() };
-            for (place, indices) in all {
-                let (_, node) = l.launch.g.fresh_var(Ty::I64);
-                columns.known.push((node, place.clone()));
-                columns.known.extend(walk.known(l, node, &indices));
-                columns.nodes.push(node);
-                columns.places.push(place);
-            }
-            return columns;
-        }
-        let (_, node) = l.launch.g.fresh_var(Ty::I64);
-        let (mut nodes, mut known) = (Vec::new(), vec![(node, first.clone())]);
-        let mut indices = walk.first(l, first, out);
-        for q in 0..count {
-            if q > 0 {
-                walk.next(l, &mut indices, None, out);
-            }
-            let q = l.launch.g.lit(Lit::i64(q as i64));
-            let segment = linear::add(&mut l.launch.g, node, q);
-            known.extend(walk.known(l, segment, &indices));
-            nodes.push(segment);
-        }
-        let places = (0..count as i64).map(|q| first.clone().plus(Expr::int(q))).collect();
-        ThreadColumns { places, nodes, known }
     }
 
     /// Returns the nodes that are computed of element `k` of a segment.

@@ -14,6 +14,7 @@ mod job;
 mod lanes;
 pub mod ragged;
 mod rows;
+mod thread_columns;
 mod variants;
 mod warp;
 
@@ -73,6 +74,9 @@ pub fn main(
     let is_few = l.launch.facts.segments.is_none() && mapping == SegmentMapping::Strips;
     if !strided && !is_few {
         job.coarsen(l, mapping);
+        if matches!(mapping, SegmentMapping::Strips | SegmentMapping::SeveralPerThread) {
+            job.add_interior(l, &s, &columns);
+        }
     }
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
         true => each_accumulator(&job.reductions).map(|r| r.ty.size()).sum(),
@@ -81,6 +85,8 @@ pub fn main(
     l.k.kernel.min_resident_blocks = match job.stored {
         Some(_) => columns::of_stored(l.launch, &job).0,
         None if has_several => 2,
+        // several columns of a thread have several accumulators and indices
+        None if job.spacing > 1 => 3,
         // the code with tests of reads beside that without them
         None if job.in_bounds.is_some() && matches!(mapping, SegmentMapping::Warp { lanes: WARP, .. }) => {
             min_resident_blocks(mapping, counted).min(3)

@@ -91,6 +91,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
         of_element: None,
         of_segment: None,
         in_bounds: None,
+        interior: None,
     };
     l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, &job);
     let mut out = Vec::new();

@@ -89,7 +89,7 @@ impl Tile<'_> {
         let mut code = |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| {
             Ok(Tile { job, ..self.clone() }.version(l, out)?.concat().concat())
         };
-        let totals = self.job.versions(l, &types.repeat(self.segments.len()), &mut code, out)?;
+        let totals = self.job.versions(l, None, &types.repeat(self.segments.len()), &mut code, out)?;
         let of_segment =
             |of: &[Expr]| by_reduction(&self.job.reductions, of).map(|(_, own)| own.to_vec()).collect();
         Ok(totals.chunks(types.len()).map(of_segment).collect())

@@ -8,8 +8,9 @@ use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::divided_number::Walk;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::cuda::segments::job::{Job, ThreadColumns};
+use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::cuda::segments::lanes::{Side, join_neighbours, pairs, share_count};
+use crate::schedule::cuda::segments::thread_columns::ThreadColumns;
 use crate::schedule::element::counter::Counter;
 use crate::schedule::element::lower::{Lower, Surroundings, bind};
 use crate::schedule::element::nested_loop::read;
@@ -31,9 +32,10 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
     job.note_index(l, &j);
     let work = |l: &mut Lower, j: &Expr, v: i64, out: &mut Vec<Stmt>| -> Result<()> {
         let types: Vec<Ty> = job.reductions.iter().flat_map(|r| r.totals(&r.types)).collect();
+        let columns = job.columns(l, j, v as usize, out);
         let mut code =
-            |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| s.of(job).short_totals(l, j, v as usize, out);
-        let totals = job.versions(l, &types.repeat(v as usize), &mut code, out)?;
+            |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| s.of(job).short_totals(l, &columns, out);
+        let totals = job.versions(l, Some(&columns), &types.repeat(v as usize), &mut code, out)?;
         let mut totals = totals.into_iter();
         for q in 0..v {
             let of_reduction = |r: &Reduction| totals.by_ref().take(r.totals(&r.types).len()).collect();
@@ -68,11 +70,15 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
 }
 
 impl Strip<'_> {
-    /// Reduces `v` segments of a thread, from `j` on. Returns the totals of each segment's reductions, one after
-    /// another.
-    fn short_totals(&self, l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        let job = self.job;
-        let (segments, walk) = (job.columns(l, j, v, out), job.walk(l, 1, out));
+    /// Reduces the segments of a thread. Returns the totals of each segment's reductions, one after another.
+    fn short_totals(
+        &self,
+        l: &mut Lower,
+        segments: &ThreadColumns,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let (job, v) = (self.job, segments.nodes.len());
+        let walk = job.walk(l, 1, out);
         let indices = walk.first(l, &Expr::int(0), out);
         let variables = walk.variables(l, indices, out);
         let batch = self.batch_len();
@@ -87,7 +93,7 @@ impl Strip<'_> {
         let at = bind(l, "at", Expr::Reg(g).times(Expr::int(batch)), &mut body);
         job.note_index(l, &at);
         let mut indices = read(&variables);
-        let values = self.batch(l, &segments, &at, (&walk, &mut indices), &mut body)?;
+        let values = self.batch(l, segments, &at, (&walk, &mut indices), &mut body)?;
         walk.assign(&variables, indices, &mut body);
         for (at, (r, counter)) in job.reductions.iter().zip(&mut counters).enumerate() {
             let of_batch = values.iter().map(|of_segment| of_segment[at].clone()).collect();

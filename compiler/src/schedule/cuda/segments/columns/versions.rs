@@ -1,4 +1,4 @@
-//! The code of a strip with tests of reads, and without them (multi-versioning).
+//! The versions of a strip's code (multi-versioning).
 
 use super::Strip;
 use crate::error::Result;
@@ -7,7 +7,8 @@ use crate::schedule::cuda::segments::job::Job;
 use crate::schedule::element::lower::Lower;
 
 impl Strip<'_> {
-    /// Does what [`Self::thread_columns`] does, without tests of reads if all reads of the call are in bounds.
+    /// Does what [`Self::thread_columns`] does, for the segments of a thread from `j` on, without tests of reads and
+    /// clamps where none is needed.
     pub(super) fn versions(
         &self,
         l: &mut Lower,
@@ -15,11 +16,12 @@ impl Strip<'_> {
         values: &[Vec<Vec<Reg>>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        let columns = self.job.columns(l, j, values.len(), out);
         let mut code = |l: &mut Lower, job: &Job, out: &mut Vec<Stmt>| {
-            self.of(job).thread_columns(l, j, base, values, out)?;
+            self.of(job).thread_columns(l, &columns, base, values, out)?;
             Ok(Vec::new())
         };
-        self.job.versions(l, &[], &mut code, out).map(drop)
+        self.job.versions(l, Some(&columns), &[], &mut code, out).map(drop)
     }
 
     /// Returns the same strip with another job.
