@@ -1,4 +1,5 @@
-//! Prints the figures of programs: all, or those whose name contains the argument. `--write FILE`
+//! Prints the figures of programs: all, or those whose name contains the argument, or is
+//! in it (a list with commas). `--write FILE`
 //! writes the table instead, `--explain NAME FORMAT` prints the report on a
 //! program with extents of 4096, `--emit NAME STAGE` one of its forms (`core`, `fused`, `plan`,
 //! `kernel`, `c`, `ptx`, `cuda`). `--check [NAME]` runs the small calls on one thread of the CPU,
@@ -73,7 +74,7 @@ fn main() -> ExitCode {
         return if is_written { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let wanted = args.first().cloned().unwrap_or_default();
-    for p in corpus.programs.iter().filter(|p| p.name.contains(&wanted)) {
+    for p in corpus.wanted(&wanted) {
         let row = table::row(p);
         match &row.figures {
             Err(e) => println!("{}: {e}", p.name),

@@ -150,12 +150,12 @@ pub fn prediction(p: &Program, rows: &Measured) -> Result<Option<(i64, [f64; 3])
     Ok(Some((*n, [row.predicted, now, row.measured])))
 }
 
-/// Compares the predictions of this compiler with the committed times of all programs whose names contain `wanted`,
+/// Compares the predictions of this compiler with the committed times of the `wanted` programs ([`Corpus::wanted`]),
 /// without a device.
 pub fn predictions(corpus: &Corpus, wanted: &str, rows: &Measured) -> Result<String, String> {
     let mut out = String::from("program | extent | predicted us in the row | predicted us | measured us\n");
     let mut all: Vec<[f64; 3]> = Vec::new();
-    for p in corpus.programs.iter().filter(|p| p.name.contains(wanted)) {
+    for p in corpus.wanted(wanted) {
         if let Some((n, us)) = prediction(p, rows)? {
             out += &format!("{} | {n} | {:.1} | {:.1} | {:.1}\n", p.name, us[0], us[1], us[2]);
             all.push(us);
@@ -172,12 +172,12 @@ pub fn predictions(corpus: &Corpus, wanted: &str, rows: &Measured) -> Result<Str
     Ok(out)
 }
 
-/// Calls all programs whose names contain `wanted` with their small inputs, and returns the number of
+/// Calls the `wanted` programs ([`Corpus::wanted`]) with their small inputs, and returns the number of
 /// those that agree with their references, and what is wrong with the others.
 pub fn check(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<(usize, Vec<String>), String> {
     let device = Device::open(is_gpu)?;
     let (mut right, mut wrong) = (0, Vec::new());
-    for p in corpus.programs.iter().filter(|p| p.name.contains(wanted)) {
+    for p in corpus.wanted(wanted) {
         let results = compiled(p, is_gpu).and_then(|c| device.results(&c, &p.inputs));
         match results.map(|results| check::difference(p, &results)) {
             Ok(None) => right += 1,
@@ -187,7 +187,7 @@ pub fn check(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<(usize, Vec<
     Ok((right, wrong))
 }
 
-/// Measures all programs whose names contain `wanted`, with extents up to `largest`, and returns the table, the
+/// Measures the `wanted` programs ([`Corpus::wanted`]), with extents up to `largest`, and returns the table, the
 /// farthest from the ideal first.
 pub fn table(corpus: &Corpus, wanted: &str, is_gpu: bool, largest: i64) -> Result<String, String> {
     let device = Device::open(is_gpu)?;
@@ -199,7 +199,7 @@ pub fn table(corpus: &Corpus, wanted: &str, is_gpu: bool, largest: i64) -> Resul
         speed.operations / 1e9,
         speed.launch * 1e6
     );
-    for p in corpus.programs.iter().filter(|p| p.name.contains(wanted)) {
+    for p in corpus.wanted(wanted) {
         match time(p, &device, &speed, &limits, (is_gpu, largest)) {
             Ok(Some(t)) => {
                 eprintln!("{}: {:.2} of the ideal", p.name, t.measured / t.ideal);

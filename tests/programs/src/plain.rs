@@ -120,15 +120,14 @@ fn row(p: &Program, device: &Device, function: Function, largest: i64) -> Result
     Ok(Some(Row { name: p.name, extent: n, plain, ours }))
 }
 
-/// Measures the `wanted` programs, all whose names contain this, or those of a list with commas, that have a plain
-/// loop in `library`, with extents up to `largest`. Returns the table, the smallest ratio first.
+/// Measures the `wanted` programs ([`Corpus::wanted`]) that have a plain loop in `library`, with extents up to
+/// `largest`. Returns the table, the smallest ratio first.
 pub fn table(corpus: &Corpus, library: &Path, wanted: &str, largest: i64) -> Result<String, String> {
     // SAFETY: the library is `bench/plain`: functions without initialisers.
     let library = unsafe { libloading::Library::new(library) }.map_err(|e| e.to_string())?;
     let device = Device::open(false)?;
     let (mut rows, mut out) = (Vec::new(), String::new());
-    let is_wanted = |p: &&Program| p.name.contains(wanted) || wanted.split(',').any(|name| p.name == name);
-    for p in corpus.programs.iter().filter(is_wanted) {
+    for p in corpus.wanted(wanted) {
         let symbol = format!("plain_{}", p.name);
         // SAFETY: `PLAIN` defines functions of this type.
         let Ok(function) = (unsafe { library.get::<Function>(symbol.as_bytes()) }) else {

@@ -72,6 +72,12 @@ pub struct Corpus {
 }
 
 impl Corpus {
+    /// Returns the programs whose names contain `name`, or are in it, if it is a list with commas.
+    pub fn wanted<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Program> {
+        let is_wanted = move |p: &&Program| p.name.contains(name) || name.split(',').any(|n| p.name == n);
+        self.programs.iter().filter(is_wanted)
+    }
+
     /// Begins a field.
     pub fn field(&mut self, name: &'static str) -> &mut Corpus {
         self.field = name;
