@@ -7,12 +7,13 @@
 //! if i - r >= 0 && i + r <= n - 1 { sum of u[i + k - r] } else { the program's loop }
 //! ```
 //!
-//! Only limits that are the same for all elements of the launch count: other tests, such as those of triangular
-//! matrices, fail within most loops.
+//! Only limits that are the same for all elements of the launch count, and only loops that are shorter than the axes
+//! of the index space and do not reach the limit by themselves: other tests, such as those of triangular matrices or
+//! of lags, fail within most loops.
 
 use super::{InBounds, LaunchContext, Walk};
-use crate::core::{Graph, NodeId, Op};
-use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::core::{Graph, NodeId, Op, linear};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
 
 /// The maximum number of comparisons of the condition.
@@ -32,6 +33,22 @@ pub fn interior(l: &mut LaunchContext, roots: &[NodeId]) -> Option<InBounds> {
 }
 
 impl Walk<'_, '_, '_> {
+    /// Whether some loop is as long as an axis of the index space, or reaches a limit by itself.
+    fn reaches(&mut self, limit: NodeId) -> bool {
+        let mut ends = self.l.domain().to_vec();
+        ends.push(limit);
+        for r in self.ranges.clone() {
+            for end in &ends {
+                let beyond = linear::sub(&mut self.l.g, *end, r.last);
+                let beyond = self.l.g.as_lit(beyond).and_then(Lit::as_int);
+                if beyond.is_some_and(|c| (0..=1).contains(&c)) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// Returns a clamped index without its clamps, which the condition then tests not to act. Returns `None` for
     /// others.
     pub(super) fn unclamped(&mut self, n: NodeId) -> Option<NodeId> {
@@ -44,7 +61,7 @@ impl Walk<'_, '_, '_> {
             limits.push((op, limit));
             inner = x;
         }
-        if limits.is_empty() || !self.varies(inner) {
+        if limits.is_empty() || !self.varies(inner) || limits.iter().any(|(_, limit)| self.reaches(*limit)) {
             return None;
         }
         let bounds = self.bounds(inner)?;
@@ -88,6 +105,9 @@ impl Walk<'_, '_, '_> {
                     (true, false) => (swapped(op), b, a),
                     _ => return None,
                 };
+                if self.reaches(limit) {
+                    return None;
+                }
                 let bounds = self.bounds(index)?;
                 match if value { op } else { opposite(op) } {
                     op @ (Lt | Le) => self.test(op, bounds.greatest, limit),
