@@ -53,7 +53,9 @@ const CLAMPED: &str = "func @clamped(%u: [[f32]], %r: i64) -> (s: [[f32]]) {
 fn clamps_act_at_edges_only() {
     let c = compiled(CLAMPED, None);
     // windows of one element, of some, of as many as the matrix has and of more; and no elements at all
-    for (rows, columns, r) in [(9, 70, 0), (12, 90, 1), (23, 31, 3), (5, 40, 5), (3, 4, 4), (1, 300, 1), (0, 7, 2)] {
+    for (rows, columns, r) in
+        [(9, 70, 0), (12, 90, 1), (23, 31, 3), (5, 40, 5), (3, 4, 4), (1, 300, 1), (0, 7, 2)]
+    {
         let layouts = &ALL[..if r == 1 { 3 } else { 1 }];
         check_source(&c, &[array(&[rows, columns], 1), scalar(r)], layouts, false);
     }
@@ -91,7 +93,9 @@ const TESTED: &str = "func @tested(%u: [[f32]], %k: i64) -> (s: [[f32]]) {
 #[test]
 fn tests_of_indices_fail_at_edges_only() {
     let c = compiled(TESTED, None);
-    for (rows, columns, k) in [(8, 60, 3), (3, 33, 1), (2, 9, 60), (9, 2, 2), (1, 1, 1), (0, 5, 3), (40, 41, 0)] {
+    for (rows, columns, k) in
+        [(8, 60, 3), (3, 33, 1), (2, 9, 60), (9, 2, 2), (1, 1, 1), (0, 5, 3), (40, 41, 0)]
+    {
         let layouts = &ALL[..if k == 3 { 3 } else { 1 }];
         check_source(&c, &[array(&[rows, columns], 2), scalar(k)], layouts, false);
     }

@@ -37,7 +37,8 @@ pub(super) struct ThreadColumns {
 type OfElements<'c> = dyn FnMut(&mut Lower, &Job, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'c;
 
 impl<'a> Job<'a> {
-    /// Gives each thread several columns that are no neighbours, if vectors load none and columns share some work.
+    /// Gives each thread several columns that are no neighbours, if vectors load none, elements lie along several axes,
+    /// whose indices the columns share, and columns are windows, whose elements are read from caches.
     pub(super) fn coarsen(&mut self, l: &mut Lower, mapping: SegmentMapping) {
         let spacing = match mapping {
             SegmentMapping::Strips => WARP,
@@ -51,7 +52,7 @@ impl<'a> Job<'a> {
         if self.v > 1 || self.s.along == Along::Rows || self.stored.is_some() || !is_simple {
             return;
         }
-        if self.of_element.is_some() || self.has_common_reads(l) {
+        if self.of_element.is_some() && self.has_windows(l) {
             let (v, spacing) = (COARSENED / words as i64, i64::from(spacing));
             (self.v, self.spacing) = (v, spacing);
             if let Some((_, untested)) = &mut self.in_bounds {
@@ -60,13 +61,17 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Whether some reads do not depend on the segment.
-    fn has_common_reads(&self, l: &mut Lower) -> bool {
+    /// Whether segments overlap: an index of a read depends on both the segment and the element. Otherwise each
+    /// segment has elements of its own, and the launch takes the time to read them.
+    fn has_windows(&self, l: &mut Lower) -> bool {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots = self.elements(l, k);
-        let of_element = |n: NodeId| depends_on(l.launch, n, k) && !depends_on(l.launch, n, self.s.index);
-        let is_read = |n: NodeId| matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..));
-        l.launch.g.reachable(roots).into_iter().any(|n| is_read(n) && of_element(n))
+        let depends = |i: &NodeId| depends_on(l.launch, *i, k) && depends_on(l.launch, *i, self.s.index);
+        let is_of_window = |n: NodeId| match l.launch.g.op(n) {
+            Op::Elem(_, at) | Op::At(_, at) => at.iter().any(depends),
+            _ => false,
+        };
+        l.launch.g.reachable(roots).into_iter().any(is_of_window)
     }
 
     /// The distance between the first segments of neighbouring lanes.
