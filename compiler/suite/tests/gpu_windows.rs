@@ -59,7 +59,6 @@ fn clamps_act_at_edges_only() {
         let layouts = &ALL[..if r == 1 { 3 } else { 1 }];
         check_source(&c, &[array(&[rows, columns], 1), scalar(r)], layouts, false);
     }
-    check_source(&c, &[array(&[4, 4], 1), scalar(-3)], &ALL[..1], true);
 }
 
 /// The maximum and the number of the neighbours of an element that exist, by tests of their indices.
@@ -138,5 +137,83 @@ fn windows_of_channels_share_their_weights() {
             let args = [array(&extents, 1), array(&[planes, 9], 2), scalar(n), scalar(m + 1)];
             check_source(&c, &args, &ALL[..1], true);
         }
+    }
+}
+
+/// Two sums that are equal where neither clamps nor tests act.
+const TWINS: &str = "func @twins(%u: [[f32]], %p: i64) -> (s: [f32]) {
+  %n = len %u
+  %m = len %u axis 1
+  %n1 = sub %n, 1i64
+  require extent 0i64, %p \"generate: p\"
+  %0 = generate %m (%j: i64) {
+    %1 = generate %p (%k: i64) {
+      %row = min %k, %n1
+      %x = at %u, %row, %j
+      yield %x
+    }
+    %2 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
+      %c = add %a, %b
+      yield %c
+    }
+    %3 = generate %p (%k: i64) {
+      %4 = lt %k, %n
+      %x = at %u, %k, %j
+      %5 = select %4, %x, 0f32
+      yield %5
+    }
+    %6 = reduce (%a: f32, %b: f32) from 0f32 over %3 {
+      %c = add %a, %b
+      yield %c
+    }
+    %7 = mul %6, 3f32
+    %8 = sub %2, %7
+    yield %8
+  }
+  return %0
+}";
+
+#[test]
+fn reductions_that_are_equal_in_the_interior_stay_two() {
+    let c = compiled(TWINS, None);
+    for (rows, columns, p) in [(9, 40, 5), (9, 40, 12), (300, 33, 290), (1, 3, 1)] {
+        check_source(&c, &[array(&[rows, columns], 3), scalar(p)], &ALL[..1], false);
+    }
+}
+
+/// Windows whose place is data that only some columns have.
+const PLACED: &str = "func @placed(%u: [[f32]], %off: [i64], %p: i64) -> (s: [[f32]]) {
+  %n = len %u
+  %m = len %u axis 1
+  %l = len %off
+  %n1 = sub %n, 1i64
+  require extent 0i64, %p \"generate: p\"
+  %0 = generate %n, %m (%i: i64, %j: i64) {
+    %1 = generate %p (%k: i64) {
+      %o = at %off, %j
+      %2 = add %i, %k
+      %3 = sub %2, %o
+      %4 = max %3, 0i64
+      %row = min %4, %n1
+      %x = at %u, %row, %j
+      %5 = lt %j, %l
+      %6 = select %5, %x, 0f32
+      yield %6
+    }
+    %7 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
+      %c = add %a, %b
+      yield %c
+    }
+    yield %7
+  }
+  return %0
+}";
+
+#[test]
+fn conditions_of_the_interior_leave_no_records() {
+    let c = compiled(PLACED, None);
+    let offsets = |n: usize| Value::Vector((0..n).map(|j| Lit::i64(j as i64 % 3)).collect());
+    for (rows, columns, with, p) in [(7, 40, 40, 4), (7, 40, 25, 4), (5, 9, 0, 2), (5, 9, 4, 0)] {
+        check_source(&c, &[array(&[rows, columns], 4), offsets(with), scalar(p)], &ALL[..1], false);
     }
 }

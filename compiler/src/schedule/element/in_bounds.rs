@@ -81,15 +81,25 @@ struct Walk<'w, 's, 'a> {
     tests: IndexSet<NodeId>,
     /// Whether there was a total read.
     reads: bool,
-    /// Whether clamps and tests of indices were left out; `None` if they stay.
-    edges: Option<bool>,
+    edges: Edges,
+}
+
+/// What becomes of clamps and of tests of indices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edges {
+    /// They stay.
+    Stay,
+    /// They are to be left out, and none was met so far.
+    Leave,
+    /// Some were left out.
+    Left,
 }
 
 impl<'w, 's, 'a> Walk<'w, 's, 'a> {
     fn new(l: &'w mut LaunchContext<'s, 'a>, ranges: &[Range]) -> Walk<'w, 's, 'a> {
         let outermost = ranges.first().map(|r| l.g.add(Op::Var(r.var, Ty::I64)));
         let (made, tests) = (HashMap::default(), IndexSet::new());
-        Walk { l, ranges: ranges.to_vec(), outermost, made, tests, reads: false, edges: None }
+        Walk { l, ranges: ranges.to_vec(), outermost, made, tests, reads: false, edges: Edges::Stay }
     }
 
     /// Returns the conjunction of the tests; `None` if it never holds.
@@ -111,7 +121,7 @@ impl Walk<'_, '_, '_> {
         if let Some(known) = self.made.get(&n) {
             return Some(*known);
         }
-        if self.edges.is_some() {
+        if self.edges != Edges::Stay {
             let without_edge = match *self.l.g.op(n) {
                 Op::Binary(BinaryOp::Min | BinaryOp::Max, ..) => self.unclamped(n),
                 Op::Select(condition, a, b) => self.chosen([condition, a, b]),

@@ -11,13 +11,14 @@ pub mod batches;
 mod lanes;
 mod steps;
 mod tree;
+mod versions;
 
 use super::element;
 use super::folds::Fold;
 use super::lower::Surroundings;
 use super::lower::{LaunchContext, Lower, Region, UnlikelyArms, bind};
 use super::reduction::Reduction;
-use super::{error_records, in_bounds, slots};
+use super::{error_records, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{COLUMNS, Graph, NodeId, Op, PANEL, TILE, Var, linear, tuples};
 use crate::error::Result;
@@ -28,6 +29,7 @@ pub use lanes::{Join, Lanes, assign, joining, read};
 use rustc_hash::FxHashSet as HashSet;
 pub use tree::{Step, Tile, column, rows, rows_of, tree};
 use tree::{columns, level};
+use versions::versions;
 
 /// Emits a nested reduction or fold, and returns its value.
 pub(in crate::schedule) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
@@ -88,53 +90,6 @@ impl Lower<'_, '_, '_> {
         r.out.append(&mut out);
         Ok(())
     }
-}
-
-/// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. There is a
-/// second version for total reads that are all in bounds, and, on a GPU, for clamps that do not act. On a GPU only the outermost loop has two versions, and only
-/// in kernels of contiguous arrays that stage no tiles: all others have less code.
-fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed> {
-    let is_own = matches!(l.launch.g.op(nodes[0]), Op::Loop { .. });
-    let is_single = is_own || l.k.is_gpu() && (!batches::has_room(l) || l.scope.depth > 0);
-    let version = match is_single {
-        true => None,
-        // on CPUs, passes over the kernel leave clamps out (`kernel/clamps.rs`)
-        false if l.k.is_gpu() => {
-            in_bounds::interior(l.launch, nodes).or_else(|| in_bounds::of(l.launch, nodes, &[]))
-        }
-        false => in_bounds::of(l.launch, nodes, &[]),
-    };
-    let Some(version) = version else { return loops(l, nodes, r) };
-    // the initial value is computed before both versions, and leaves its records there
-    let init = parts(l.launch.g.op(nodes[0])).0;
-    for init in tuples::components(&l.launch.g, init) {
-        l.value(init, r)?;
-    }
-    let mut plain = Vec::new();
-    for root in &version.roots {
-        let mut op = l.launch.g.op(*root).clone();
-        match &mut op {
-            Op::Reduce { init: own, .. }
-            | Op::Fold { init: own, .. }
-            | Op::SquaredDeviations { init: own, .. } => *own = init,
-            Op::Dot { init: own, .. } | Op::PanelDot { init: own, .. } => *own = init,
-            op => unreachable!("{op:?} is no reduction"),
-        }
-        plain.push(l.launch.g.add(op));
-    }
-    if plain == nodes {
-        return loops(l, nodes, r);
-    }
-    // the reads in the condition leave no records
-    let (known, mut before) = (r.known(), Vec::new());
-    let condition = l.conditions(&known, &[version.condition], &mut before)?.remove(0);
-    r.out.append(&mut before);
-    let values: Vec<Reg> = nodes.iter().map(|n| l.k.reg("value", l.launch.g.ty(*n).elem)).collect();
-    let mut branch = |l: &mut Lower, nodes: &[NodeId]| in_branch(l, r, &values, |l, r| loops(l, nodes, r));
-    let (fast, slow) = (branch(l, &plain)?, branch(l, nodes)?);
-    let zeros = values.iter().zip(nodes);
-    let zeros = zeros.map(|(v, n)| Stmt::Var(*v, Expr::Lit(Lit::zero(l.launch.g.ty(*n).elem))));
-    Ok((read(&values), zeros.chain([Stmt::If(condition, fast, slow)]).collect()))
 }
 
 /// The values of an operation's nodes, and the statements that compute them.

@@ -205,7 +205,8 @@ impl Strip<'_> {
         Ok(registers(&values))
     }
 
-    /// Reduces this warp's tree columns of the segments of a thread, and assigns the results to `values`, which has the registers of each segment and reduction.
+    /// Reduces this warp's tree columns of the segments of a thread, and assigns the results to `values`, which has
+    /// the registers of each segment and reduction.
     fn thread_columns(
         &self,
         l: &mut Lower,

@@ -192,16 +192,24 @@ impl<'a> Job<'a> {
         let mut job = Job::of(l, s, fused, reductions, v);
         // arrays with any strides need registers for their addresses, which two versions of the code have not
         let in_bounds = l.launch.facts.in_bounds.clone().filter(|_| !l.k.strided && job.stored.is_none());
-        job.in_bounds = in_bounds.map(|found| {
-            let reductions = Reduction::all_nested(l.launch, &found.roots);
+        job.in_bounds = in_bounds.and_then(|found| {
+            let reductions = job.replaced(l, &found.roots)?;
             // the grid depends on the number of neighbouring columns of a thread
             let v = match s.along {
                 Along::Rows if vectors && untested_vectors => vector_width(l.launch, s, &reductions),
                 _ => v,
             };
-            (l.launch.host(found.condition), Box::new(Job::of(l, s, fused, reductions, v)))
+            Some((l.launch.host(found.condition), Box::new(Job::of(l, s, fused, reductions, v))))
         });
         job
+    }
+
+    /// Returns the reductions in a form that another version of the code has. Returns `None` if some of them are equal
+    /// in that form, so that they are fewer.
+    pub(super) fn replaced(&self, l: &Lower, roots: &[NodeId]) -> Option<Vec<Reduction>> {
+        let reductions = Reduction::all_nested(l.launch, roots);
+        let types = |all: &[Reduction]| all.iter().map(|r| r.types.clone()).collect::<Vec<_>>();
+        (types(&reductions) == types(&self.reductions)).then_some(reductions)
     }
 
     pub(super) fn of(

@@ -13,7 +13,7 @@ use crate::schedule::cuda::divided_number::Walk;
 use crate::schedule::element::in_bounds;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::element::nested_loop::read;
-use crate::schedule::element::reduction::{Reduction, each_accumulator};
+use crate::schedule::element::reduction::each_accumulator;
 use crate::schedule::facts::Segments;
 use crate::schedule::facts::along::Along;
 use crate::schedule::groups::FusedGroup;
@@ -123,8 +123,9 @@ impl<'a> Job<'a> {
         if self.s.along == Along::Rows || self.stored.is_some() || self.operations >= LONG_ELEMENT {
             return;
         }
-        if let Some(found) = in_bounds::interior(l.launch, &s.nested) {
-            let reductions = Reduction::all_nested(l.launch, &found.roots);
+        if let Some(found) = in_bounds::interior(l.launch, &s.nested)
+            && let Some(reductions) = self.replaced(l, &found.roots)
+        {
             let mut inside = Job::of(l, s, fused, reductions, self.v);
             inside.spacing = self.spacing;
             self.interior = Some((found.condition, Box::new(inside)));
@@ -149,7 +150,8 @@ impl<'a> Job<'a> {
                 let own = l.launch.replace(*condition, self.s.index, *column);
                 all = simplify(&mut l.launch.g, Op::Binary(BinaryOp::And, all, own));
             }
-            let all = l.region(&columns.known, &[all], &columns.places[0], out)?.remove(0);
+            // the reads in the condition leave no records
+            let all = l.conditions(&columns.known, &[all], out)?.remove(0);
             versions.push((all, &**inside));
         }
         versions.extend(self.in_bounds.iter().map(|(condition, untested)| (condition.clone(), &**untested)));

@@ -11,21 +11,21 @@
 //! of the index space and do not reach the limit by themselves: other tests, such as those of triangular matrices or
 //! of lags, fail within most loops.
 
-use super::{InBounds, LaunchContext, Walk};
+use super::{Edges, InBounds, LaunchContext, Walk};
 use crate::core::{Graph, NodeId, Op, linear};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
 
 /// The maximum number of comparisons of the condition.
-const MAX_TESTS: usize = 24;
+const MAX_TESTS: usize = 16;
 
 /// Returns what these values are where the loops inside of them are in the interior, and leave no error records.
 /// Returns `None` if the loops have no clamps and no tests of indices, or if bounds of some index are not known.
 pub fn interior(l: &mut LaunchContext, roots: &[NodeId]) -> Option<InBounds> {
     let mut walk = Walk::new(l, &[]);
-    walk.edges = Some(false);
+    walk.edges = Edges::Leave;
     let roots = roots.iter().map(|n| walk.plain(*n)).collect::<Option<Vec<NodeId>>>()?;
-    if walk.edges != Some(true) || walk.tests.len() > MAX_TESTS {
+    if walk.edges != Edges::Left || walk.tests.len() > MAX_TESTS {
         return None;
     }
     let condition = walk.condition()?;
@@ -71,7 +71,7 @@ impl Walk<'_, '_, '_> {
                 _ => self.test(BinaryOp::Le, bounds.greatest, limit),
             }
         }
-        self.edges = Some(true);
+        self.edges = Edges::Left;
         self.plain(inner)
     }
 
@@ -87,7 +87,7 @@ impl Walk<'_, '_, '_> {
             self.tests.truncate(tests);
             return None;
         }
-        self.edges = Some(true);
+        self.edges = Edges::Left;
         self.plain(if of_a { a } else { b })
     }
 

@@ -1,0 +1,54 @@
+//! The versions of a nested loop (multi-versioning).
+
+use super::{Computed, batches, in_branch, loops, parts, read};
+use crate::core::{NodeId, Op, tuples};
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::Lit;
+use crate::schedule::element::in_bounds;
+use crate::schedule::element::lower::{Lower, Region};
+
+/// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. There is a
+/// second version for total reads that are all in bounds, and, on a GPU, for clamps that do not act. On a GPU only the
+/// outermost loop has two versions, and only in kernels of contiguous arrays that stage no tiles.
+pub(super) fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed> {
+    let is_own = matches!(l.launch.g.op(nodes[0]), Op::Loop { .. });
+    let is_single = is_own || l.k.is_gpu() && (!batches::has_room(l) || l.scope.depth > 0);
+    if is_single {
+        return loops(l, nodes, r);
+    }
+    // on CPUs, passes over the kernel leave clamps out (`kernel/clamps.rs`)
+    let interior = if l.k.is_gpu() { in_bounds::interior(l.launch, nodes) } else { None };
+    let version = interior.or_else(|| in_bounds::of(l.launch, nodes, &[]));
+    let Some(version) = version else { return loops(l, nodes, r) };
+    // the initial value is computed before both versions, and leaves its records there
+    let init = parts(l.launch.g.op(nodes[0])).0;
+    for init in tuples::components(&l.launch.g, init) {
+        l.value(init, r)?;
+    }
+    let mut plain = Vec::new();
+    for root in &version.roots {
+        let mut op = l.launch.g.op(*root).clone();
+        match &mut op {
+            Op::Reduce { init: own, .. }
+            | Op::Fold { init: own, .. }
+            | Op::SquaredDeviations { init: own, .. } => *own = init,
+            Op::Dot { init: own, .. } | Op::PanelDot { init: own, .. } => *own = init,
+            op => unreachable!("{op:?} is no reduction"),
+        }
+        plain.push(l.launch.g.add(op));
+    }
+    if plain == nodes {
+        return loops(l, nodes, r);
+    }
+    // the reads in the condition leave no records
+    let (known, mut before) = (r.known(), Vec::new());
+    let condition = l.conditions(&known, &[version.condition], &mut before)?.remove(0);
+    r.out.append(&mut before);
+    let values: Vec<Reg> = nodes.iter().map(|n| l.k.reg("value", l.launch.g.ty(*n).elem)).collect();
+    let mut branch = |l: &mut Lower, nodes: &[NodeId]| in_branch(l, r, &values, |l, r| loops(l, nodes, r));
+    let (fast, slow) = (branch(l, &plain)?, branch(l, nodes)?);
+    let zeros = values.iter().zip(nodes);
+    let zeros = zeros.map(|(v, n)| Stmt::Var(*v, Expr::Lit(Lit::zero(l.launch.g.ty(*n).elem))));
+    Ok((read(&values), zeros.chain([Stmt::If(condition, fast, slow)]).collect()))
+}
