@@ -53,7 +53,7 @@ fn tuning_from_the_command_line() {
     // the file lies beside the library, and the runtime finds it
     let text = std::fs::read_to_string(tree.path("products.tuning")).unwrap();
     assert!(text.starts_with("arraygpu tuning 1\ndevice Fake GPU 0\npackage products "), "{text}");
-    assert!(text.contains("\nreversed_product_0 over 2^6x2^6 of 2^12 runs reversed_product_0_"), "{text}");
+    assert!(text.contains("\nreversed_product_0 over 2^6x2^6 of 2^12 runs reversed_product_0"), "{text}");
     assert!(!tree.path("products.tuning.part").exists());
     let (after, json) = variants(&tree, &[]);
     assert_eq!(after.len(), 1, "{after:?}");

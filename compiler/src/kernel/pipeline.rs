@@ -37,7 +37,8 @@ pub const PASSES: [Pass; 10] = [
     pass("widen", widen::run),
     pass("dce", dce::run),
     pass("remainders", remainders::run),
-    pass("address_sums", address_sums::run),
+    // what stands before a loop takes registers, and 64-bit addresses take two each
+    Pass { only_narrow: true, ..pass("address_sums", address_sums::run) },
     pass("cse", cse::run),
     pass("divide", divide::run),
     pass("avoid_negated_min", avoid_negated_min::run),

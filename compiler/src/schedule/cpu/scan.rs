@@ -14,14 +14,11 @@
 //! step 3 gives the same as halving. No array is longer than a block, and a block's elements are written after all of
 //! them were read, so that an output may be an input.
 //!
-//! Sums of integers have one value in every order, so a running sum takes the place of steps 1 to 3 (`sums.rs`).
-//!
 //! One thread computes the prefixes of tiles, by a counter of tiles. If the launch has a single thread, that scans
 //! each tile as soon as it knows the prefix of the tile, and so reads the elements once.
 
 mod counter;
 mod elements;
-mod sums;
 
 use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 use crate::error::Result;
@@ -133,9 +130,6 @@ impl Tile<'_> {
     /// Writes the code of the tile, whose prefix is `outer`. Returns its total, which is right if the tile is
     /// complete.
     fn body(&self, l: &mut Lower, outer: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        if self.scan.sums_integers(&l.launch.g) {
-            return Ok(vec![self.sums(l, outer.first(), out)?]);
-        }
         let mut block = Vec::new();
         let n = self.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);

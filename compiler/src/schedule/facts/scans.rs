@@ -76,11 +76,6 @@ impl Scan {
             }
     }
 
-    /// Whether the only component is the sum of integers, which has one value in every order.
-    pub fn sums_integers(&self, g: &Graph) -> bool {
-        matches!(self.types[..], [ty] if ty.is_int()) && arithmetic::is_sum(g, &self.join)
-    }
-
     /// Returns the type in which a launch computes a component.
     pub fn computed(&self, ty: Ty) -> Ty {
         if self.in_32_bits { Ty::I32 } else { ty }

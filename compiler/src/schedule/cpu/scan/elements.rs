@@ -34,7 +34,7 @@ impl Tile<'_> {
     }
 
     /// Writes the stores of an element's partial results, or of the values that items store for it.
-    pub(super) fn store_element(
+    fn store_element(
         &self,
         l: &mut Lower,
         values: &[Expr],
