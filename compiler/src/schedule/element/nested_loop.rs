@@ -29,7 +29,7 @@ pub use lanes::{Join, Lanes, assign, joining, read};
 use rustc_hash::FxHashSet as HashSet;
 pub use tree::{Step, Tile, column, rows, rows_of, tree};
 use tree::{columns, level};
-use versions::versions;
+use versions::{Computed, in_branch, parts, versions};
 
 /// Emits a nested reduction or fold, and returns its value.
 pub(in crate::schedule) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
@@ -38,7 +38,7 @@ pub(in crate::schedule) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Re
     }
     r.computing.push(n);
     let (nodes, which) = needed_components(l.launch, n, r);
-    let (mut values, mut out) = versions(l, &nodes, r)?;
+    let (mut values, mut out) = versions(l, &nodes, r, loops)?;
     if let Some(condition) = r.condition(n).filter(|_| error_records::any(&out)) {
         // if the condition depends on a value that is still being computed, the records are emitted
         // later
@@ -90,38 +90,6 @@ impl Lower<'_, '_, '_> {
         r.out.append(&mut out);
         Ok(())
     }
-}
-
-/// The values of an operation's nodes, and the statements that compute them.
-type Computed = (Vec<Expr>, Vec<Stmt>);
-
-/// Returns the initial value of a reduction or fold, and its sequence.
-fn parts(op: &Op) -> (NodeId, NodeId) {
-    match *op {
-        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } | Op::SquaredDeviations { init, src } => {
-            (init, src)
-        }
-        Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
-        ref op => unreachable!("{op:?} is no reduction"),
-    }
-}
-
-/// Returns a branch in which `values` get what `code` computes. Other values that are computed there are not
-/// available after it.
-fn in_branch(
-    l: &mut Lower,
-    r: &mut Region,
-    values: &[Reg],
-    code: impl FnOnce(&mut Lower, &mut Region) -> Result<Computed>,
-) -> Result<Vec<Stmt>> {
-    let (mark, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
-    let made = l.in_block(|l| code(l, r));
-    r.memo.leave_branch(mark);
-    let mut out = std::mem::replace(&mut r.out, before);
-    let (computed, mut rest) = made?;
-    out.append(&mut rest);
-    assign(l, values, computed, &mut out);
-    Ok(out)
 }
 
 /// Returns the values of the operation's nodes, and the loops that compute them.

@@ -70,13 +70,15 @@ pub fn main(
     // a loop of several results has the accumulators of one segment a thread: those of four would spill
     let has_several = l.launch.facts.segments.is_none() && s.nested.len() > 1;
     let mut job = Job::new(l, &s, &columns, (!strided && !has_several, !is_short));
-    // `_few` has few segments
-    let is_few = l.launch.facts.segments.is_none() && mapping == SegmentMapping::Strips;
-    if !strided && !is_few {
-        job.coarsen(l, mapping);
-        if matches!(mapping, SegmentMapping::Strips | SegmentMapping::SeveralPerThread) {
-            job.add_interior(l, &s, &columns);
-        }
+    // neighbouring lanes have neighbouring columns; `_few` has few columns
+    let spacing = match mapping {
+        SegmentMapping::Strips if l.launch.facts.segments.is_some() => Some(WARP),
+        SegmentMapping::SeveralPerThread => Some(columns::THREADS),
+        _ => None,
+    };
+    if let Some(spacing) = spacing.filter(|_| !strided) {
+        job.coarsen(l, spacing.into());
+        job.add_interior(l, &s, &columns);
     }
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
         true => each_accumulator(&job.reductions).map(|r| r.ty.size()).sum(),

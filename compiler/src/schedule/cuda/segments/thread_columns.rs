@@ -2,12 +2,11 @@
 //! its warp or block is wide. And the versions of a reduction's code: without tests of reads for calls in which all
 //! reads are in bounds, and without clamps for columns of the interior (multi-versioning).
 
-use super::columns;
-use super::job::{Job, LONG_ELEMENT, SegmentMapping, depends_on};
+use super::job::{Job, LONG_ELEMENT, depends_on};
 use crate::core::simplify::simplify;
 use crate::core::{NodeId, Op, linear};
 use crate::error::{Error, Result};
-use crate::kernel::{Expr, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::divided_number::Walk;
 use crate::schedule::element::in_bounds;
@@ -38,13 +37,9 @@ type OfElements<'c> = dyn FnMut(&mut Lower, &Job, &mut Vec<Stmt>) -> Result<Vec<
 
 impl<'a> Job<'a> {
     /// Gives each thread several columns that are no neighbours, if vectors load none, elements lie along several axes,
-    /// whose indices the columns share, and columns are windows, whose elements are read from caches.
-    pub(super) fn coarsen(&mut self, l: &mut Lower, mapping: SegmentMapping) {
-        let spacing = match mapping {
-            SegmentMapping::Strips => WARP,
-            SegmentMapping::SeveralPerThread => columns::THREADS,
-            _ => return,
-        };
+    /// whose indices the columns share, and columns are windows, whose elements are read from caches. They are `spacing`
+    /// apart.
+    pub(super) fn coarsen(&mut self, l: &mut Lower, spacing: i64) {
         let words: usize = each_accumulator(&self.reductions).map(|r| r.ty.size().div_ceil(4)).sum();
         let is_simple = words <= MAX_COARSENED_WORDS
             && self.operations < LONG_ELEMENT
@@ -53,7 +48,7 @@ impl<'a> Job<'a> {
             return;
         }
         if self.of_element.is_some() && self.has_windows(l) {
-            let (v, spacing) = (COARSENED / words as i64, i64::from(spacing));
+            let v = COARSENED / words as i64;
             (self.v, self.spacing) = (v, spacing);
             if let Some((_, untested)) = &mut self.in_bounds {
                 (untested.v, untested.spacing) = (v, spacing);

@@ -1,6 +1,7 @@
 //! The versions of a nested loop (multi-versioning).
 
-use super::{Computed, batches, in_branch, loops, parts, read};
+use super::batches;
+use super::lanes::{assign, read};
 use crate::core::{NodeId, Op, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -8,10 +9,47 @@ use crate::scalar::Lit;
 use crate::schedule::element::in_bounds;
 use crate::schedule::element::lower::{Lower, Region};
 
-/// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. There is a
+/// The values of an operation's nodes, and the statements that compute them.
+pub(super) type Computed = (Vec<Expr>, Vec<Stmt>);
+
+/// Returns the initial value of a reduction or fold, and its sequence.
+pub(super) fn parts(op: &Op) -> (NodeId, NodeId) {
+    match *op {
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } | Op::SquaredDeviations { init, src } => {
+            (init, src)
+        }
+        Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
+        ref op => unreachable!("{op:?} is no reduction"),
+    }
+}
+
+/// Returns a branch in which `values` get what `code` computes. Other values that are computed there are not
+/// available after it.
+pub(super) fn in_branch(
+    l: &mut Lower,
+    r: &mut Region,
+    values: &[Reg],
+    code: impl FnOnce(&mut Lower, &mut Region) -> Result<Computed>,
+) -> Result<Vec<Stmt>> {
+    let (mark, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
+    let made = l.in_block(|l| code(l, r));
+    r.memo.leave_branch(mark);
+    let mut out = std::mem::replace(&mut r.out, before);
+    let (computed, mut rest) = made?;
+    out.append(&mut rest);
+    assign(l, values, computed, &mut out);
+    Ok(out)
+}
+
+/// Returns the values of the operation, one for each of its `nodes`, and what `loops` writes: the loops that compute them. There is a
 /// second version for total reads that are all in bounds, and, on a GPU, for clamps that do not act. On a GPU only the
 /// outermost loop has two versions, and only in kernels of contiguous arrays that stage no tiles.
-pub(super) fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed> {
+pub(super) fn versions(
+    l: &mut Lower,
+    nodes: &[NodeId],
+    r: &mut Region,
+    loops: impl Fn(&mut Lower, &[NodeId], &mut Region) -> Result<Computed>,
+) -> Result<Computed> {
     let is_own = matches!(l.launch.g.op(nodes[0]), Op::Loop { .. });
     let is_single = is_own || l.k.is_gpu() && (!batches::has_room(l) || l.scope.depth > 0);
     if is_single {
