@@ -83,7 +83,8 @@ fn collected_states() {
 /// Turns whose arguments are prepared once are timed as the others are.
 #[test]
 fn the_launches_of_all_turns_are_timed() {
-    let context = cpu();
+    // other tests run in the common context at the same time
+    let context = context(1);
     let b = Built::new();
     let x = b.param(c"x", F32, 1);
     let (inner, [state, _]) = step(&b, &[x]);
