@@ -28,21 +28,17 @@ pub fn run(k: &mut Kernel) {
 /// Notes for each register the number of loops around its innermost assignment.
 fn find_depths(body: &mut [Stmt], depth: u32, depths: &mut [u32]) {
     for s in body {
-        let inside = depth + u32::from(is_loop(s));
+        let inside = depth + u32::from(s.is_loop());
         s.registers_mut(&mut |r| depths[r.0 as usize] = depths[r.0 as usize].max(inside));
         s.blocks_mut().for_each(|b| find_depths(b, inside, depths));
     }
 }
 
-fn is_loop(s: &Stmt) -> bool {
-    matches!(s, Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..))
-}
-
 fn rewrite(k: &Kernel, body: &mut [Stmt], depth: u32, depths: &[u32]) {
     for s in body {
-        let inside = depth + u32::from(is_loop(s));
+        let inside = depth + u32::from(s.is_loop());
         s.blocks_mut().for_each(|b| rewrite(k, b, inside, depths));
-        if depth == 0 || is_loop(s) {
+        if depth == 0 || s.is_loop() {
             continue;
         }
         let sums = Sums { k, depth, depths };

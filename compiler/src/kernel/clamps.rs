@@ -29,7 +29,7 @@ use super::clone_body::copied;
 use super::parts::{change_expressions, definitions, each_expression, operations};
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use conditions::{Clamps, SMALL, difference, opposite, sum, swapped};
+use conditions::{Clamps, SMALL, difference, sum};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The maximum number of operations of a loop's body, which is written twice.
@@ -189,7 +189,7 @@ impl Indices<'_> {
         if of_a == of_b {
             return None;
         }
-        let (arm, op) = if of_a > of_b { (a, op) } else { (b, opposite(op)) };
+        let (arm, op) = if of_a > of_b { (a, op) } else { (b, op.opposite()) };
         clamps.require(times, &distance, op, bound);
         Some(arm)
     }
@@ -201,7 +201,7 @@ impl Indices<'_> {
         };
         match (self.outside(p), self.outside(q)) {
             (None, Some(bound)) => Some((*op, p, bound)),
-            (Some(bound), None) => Some((swapped(*op), q, bound)),
+            (Some(bound), None) => Some((op.swapped(), q, bound)),
             _ => None,
         }
     }
@@ -304,7 +304,7 @@ impl Indices<'_> {
         let is_same = |e: &Expr, clamps: &mut Clamps| self.distance(e, clamps).is_some_and(|d| d == distance);
         let mut of_arm = Clamps::default();
         let op = if is_same(b, &mut of_arm) {
-            opposite(op)
+            op.opposite()
         } else {
             of_arm = Clamps::default();
             if !is_same(a, &mut of_arm) {

@@ -97,10 +97,14 @@ impl Stmt {
         }
     }
 
+    /// Returns whether the statement is a loop.
+    pub fn is_loop(&self) -> bool {
+        matches!(self, Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..))
+    }
+
     /// Returns whether the statement is a loop or contains one.
     pub fn has_loop(&self) -> bool {
-        let is_loop = matches!(self, Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..));
-        is_loop || self.blocks().into_iter().flatten().any(Stmt::has_loop)
+        self.is_loop() || self.blocks().into_iter().flatten().any(Stmt::has_loop)
     }
 
     /// Returns the inner blocks for mutation.

@@ -170,6 +170,28 @@ impl BinaryOp {
         )
     }
 
+    /// Returns the order (`Lt`, `Le`, `Gt` or `Ge`) of integers that holds where this one does not.
+    pub fn opposite(self) -> BinaryOp {
+        match self {
+            BinaryOp::Lt => BinaryOp::Ge,
+            BinaryOp::Le => BinaryOp::Gt,
+            BinaryOp::Gt => BinaryOp::Le,
+            BinaryOp::Ge => BinaryOp::Lt,
+            op => unreachable!("{op:?} is no order"),
+        }
+    }
+
+    /// Returns this order with its operands swapped.
+    pub fn swapped(self) -> BinaryOp {
+        match self {
+            BinaryOp::Lt => BinaryOp::Gt,
+            BinaryOp::Le => BinaryOp::Ge,
+            BinaryOp::Gt => BinaryOp::Lt,
+            BinaryOp::Ge => BinaryOp::Le,
+            op => unreachable!("{op:?} is no order"),
+        }
+    }
+
     /// Returns whether f(a, b) and f(b, a) have the same bits (NaN payloads aside, which cannot be
     /// observed).
     pub fn is_commutative(self) -> bool {

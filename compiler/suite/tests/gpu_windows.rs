@@ -40,10 +40,7 @@ const CLAMPED: &str = "func @clamped(%u: [[f32]], %r: i64) -> (s: [[f32]]) {
       %x = at %u, %row, %column
       yield %x
     }
-    %8 = reduce (%a: f32, %b: f32) from 1f32 over %1 {
-      %c = add %a, %b
-      yield %c
-    }
+    %8 = reduce (%a: f32, %b: f32) from 1f32 over %1 { %c = add %a, %b yield %c }
     yield %8
   }
   return %0
@@ -80,10 +77,7 @@ const TESTED: &str = "func @tested(%u: [[f32]], %k: i64) -> (s: [[f32]]) {
       %8 = select %7, -9f32, %x
       yield %8
     }
-    %9 = reduce (%a: f32, %b: f32) from -8f32 over %1 {
-      %c = add %a, %b
-      yield %c
-    }
+    %9 = reduce (%a: f32, %b: f32) from -8f32 over %1 { %c = add %a, %b yield %c }
     yield %9
   }
   return %0
@@ -116,10 +110,7 @@ const CHANNELS: &str = "func @channels(%x: [[[f32]]], %w: [[f32]], %n: i64, %m: 
       %6 = mul %4, %5
       yield %6
     }
-    %7 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
-      %c = add %a, %b
-      yield %c
-    }
+    %7 = reduce (%a: f32, %b: f32) from 0f32 over %1 { %c = add %a, %b yield %c }
     yield %7
   }
   return %0
@@ -152,20 +143,14 @@ const TWINS: &str = "func @twins(%u: [[f32]], %p: i64) -> (s: [f32]) {
       %x = at %u, %row, %j
       yield %x
     }
-    %2 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
-      %c = add %a, %b
-      yield %c
-    }
+    %2 = reduce (%a: f32, %b: f32) from 0f32 over %1 { %c = add %a, %b yield %c }
     %3 = generate %p (%k: i64) {
       %4 = lt %k, %n
       %x = at %u, %k, %j
       %5 = select %4, %x, 0f32
       yield %5
     }
-    %6 = reduce (%a: f32, %b: f32) from 0f32 over %3 {
-      %c = add %a, %b
-      yield %c
-    }
+    %6 = reduce (%a: f32, %b: f32) from 0f32 over %3 { %c = add %a, %b yield %c }
     %7 = mul %6, 3f32
     %8 = sub %2, %7
     yield %8
@@ -200,10 +185,7 @@ const PLACED: &str = "func @placed(%u: [[f32]], %off: [i64], %p: i64) -> (s: [[f
       %6 = select %5, %x, 0f32
       yield %6
     }
-    %7 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
-      %c = add %a, %b
-      yield %c
-    }
+    %7 = reduce (%a: f32, %b: f32) from 0f32 over %1 { %c = add %a, %b yield %c }
     yield %7
   }
   return %0

@@ -71,23 +71,3 @@ pub fn difference(a: Expr, b: Expr) -> Expr {
         _ => a.minus(b),
     }
 }
-
-/// The comparison that holds where another one does not.
-pub fn opposite(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Lt => BinaryOp::Ge,
-        BinaryOp::Le => BinaryOp::Gt,
-        BinaryOp::Gt => BinaryOp::Le,
-        _ => BinaryOp::Lt,
-    }
-}
-
-/// The comparison of the same operands in the other order.
-pub fn swapped(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Lt => BinaryOp::Gt,
-        BinaryOp::Le => BinaryOp::Ge,
-        BinaryOp::Gt => BinaryOp::Lt,
-        _ => BinaryOp::Le,
-    }
-}

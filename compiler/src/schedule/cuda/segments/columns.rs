@@ -3,8 +3,8 @@
 //!
 //! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself (`short.rs`).
 //!
-//! Longer segments: a block takes a strip of `32 v` segments, `v` for each lane. A tile of a segment is 2048 elements;
-//! tree column `c` of it is the 16 elements `c`, `c + 128`, ... (semantics 5.1).
+//! Longer segments: a block takes a strip of `32 v` segments, `v` for each lane. A tile of a segment is 2048
+//! elements; tree column `c` of it is the 16 elements `c`, `c + 128`, ... (semantics 5.1).
 //!
 //! The segments of a thread are neighbours if vectors load them. Otherwise they are as far apart as the lanes of
 //! a warp, or the threads of a block, take neighbours, so that single loads are coalesced; together they share what

@@ -204,8 +204,8 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// Returns the reductions in a form that another version of the code has. Returns `None` if some of them are equal
-    /// in that form, so that they are fewer.
+    /// Returns the reductions in a form that another version of the code has. Returns `None` if some of them are
+    /// equal in that form, so that they are fewer.
     pub(super) fn replaced(&self, l: &Lower, roots: &[NodeId]) -> Option<Vec<Reduction>> {
         let reductions = Reduction::all_nested(l.launch, roots);
         let types = |all: &[Reduction]| all.iter().map(|r| r.types.clone()).collect::<Vec<_>>();

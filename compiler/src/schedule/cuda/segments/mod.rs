@@ -78,7 +78,7 @@ pub fn main(
     };
     if let Some(spacing) = spacing.filter(|_| !strided) {
         job.coarsen(l, spacing.into());
-        job.add_interior(l, &s, &columns);
+        job.add_interior(l, &columns);
     }
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
         true => each_accumulator(&job.reductions).map(|r| r.ty.size()).sum(),

@@ -13,7 +13,6 @@ use crate::schedule::element::in_bounds;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::each_accumulator;
-use crate::schedule::facts::Segments;
 use crate::schedule::facts::along::Along;
 use crate::schedule::groups::FusedGroup;
 
@@ -36,9 +35,8 @@ pub(super) struct ThreadColumns {
 type OfElements<'c> = dyn FnMut(&mut Lower, &Job, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'c;
 
 impl<'a> Job<'a> {
-    /// Gives each thread several columns that are no neighbours, if vectors load none, elements lie along several axes,
-    /// whose indices the columns share, and columns are windows, whose elements are read from caches. They are `spacing`
-    /// apart.
+    /// Gives each thread several columns that are `spacing` apart, if vectors load no neighbours, elements lie along
+    /// several axes, whose indices the columns share, and columns are windows, whose elements are read from caches.
     pub(super) fn coarsen(&mut self, l: &mut Lower, spacing: i64) {
         let words: usize = each_accumulator(&self.reductions).map(|r| r.ty.size().div_ceil(4)).sum();
         let is_simple = words <= MAX_COARSENED_WORDS
@@ -114,14 +112,14 @@ impl<'a> Job<'a> {
     }
 
     /// Adds a version for columns of the interior, if reads are clamped or chosen by indices, and elements are short.
-    pub(super) fn add_interior(&mut self, l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup) {
+    pub(super) fn add_interior(&mut self, l: &mut Lower, fused: &'a FusedGroup) {
         if self.s.along == Along::Rows || self.stored.is_some() || self.operations >= LONG_ELEMENT {
             return;
         }
-        if let Some(found) = in_bounds::interior(l.launch, &s.nested)
+        if let Some(found) = in_bounds::interior(l.launch, &self.s.nested)
             && let Some(reductions) = self.replaced(l, &found.roots)
         {
-            let mut inside = Job::of(l, s, fused, reductions, self.v);
+            let mut inside = Job::of(l, self.s, fused, reductions, self.v);
             inside.spacing = self.spacing;
             self.interior = Some((found.condition, Box::new(inside)));
         }

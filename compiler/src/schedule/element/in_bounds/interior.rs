@@ -102,14 +102,14 @@ impl Walk<'_, '_, '_> {
             Op::Binary(op @ (Lt | Le | Gt | Ge), a, b) if self.l.g.ty(a).elem == Ty::I64 => {
                 let (op, index, limit) = match (self.l.g.is_closed(a), self.l.g.is_closed(b)) {
                     (false, true) => (op, a, b),
-                    (true, false) => (swapped(op), b, a),
+                    (true, false) => (op.swapped(), b, a),
                     _ => return None,
                 };
                 if self.reaches(limit) {
                     return None;
                 }
                 let bounds = self.bounds(index)?;
-                match if value { op } else { opposite(op) } {
+                match if value { op } else { op.opposite() } {
                     op @ (Lt | Le) => self.test(op, bounds.greatest, limit),
                     op => self.test(op, bounds.least, limit),
                 }
@@ -117,26 +117,6 @@ impl Walk<'_, '_, '_> {
             }
             _ => None,
         }
-    }
-}
-
-/// Returns the comparison with its operands swapped.
-fn swapped(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Lt => BinaryOp::Gt,
-        BinaryOp::Le => BinaryOp::Ge,
-        BinaryOp::Gt => BinaryOp::Lt,
-        _ => BinaryOp::Le,
-    }
-}
-
-/// Returns the comparison that holds where this one does not.
-fn opposite(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Lt => BinaryOp::Ge,
-        BinaryOp::Le => BinaryOp::Gt,
-        BinaryOp::Gt => BinaryOp::Le,
-        _ => BinaryOp::Lt,
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Lanes<'a> {
 impl<'a> Lanes<'a> {
     /// Returns the lane of one reduction, with the function that [`joining`] returns.
     pub fn of(r: &Reduction, join: &'a mut Join<'a>, general: bool) -> Lanes<'a> {
-        Lanes { types: r.types.clone(), accumulators: r.accumulators(), join, general }
+        Lanes::of_several(r, 1, join, general)
     }
 
     /// Returns a lane for each of several sequences, all of which one reduction reduces.

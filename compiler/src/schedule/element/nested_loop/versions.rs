@@ -41,9 +41,9 @@ pub(super) fn in_branch(
     Ok(out)
 }
 
-/// Returns the values of the operation, one for each of its `nodes`, and what `loops` writes: the loops that compute them. There is a
-/// second version for total reads that are all in bounds, and, on a GPU, for clamps that do not act. On a GPU only the
-/// outermost loop has two versions, and only in kernels of contiguous arrays that stage no tiles.
+/// Returns the values of the operation, one for each of its `nodes`, and what `loops` writes: the loops that compute
+/// them. There is a second version for total reads that are all in bounds, and, on a GPU, for clamps that do not act.
+/// On a GPU only the outermost loop has two versions, and only in kernels of contiguous arrays that stage no tiles.
 pub(super) fn versions(
     l: &mut Lower,
     nodes: &[NodeId],
