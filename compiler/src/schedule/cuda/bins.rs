@@ -5,10 +5,11 @@
 //! as the part's row of the result. Up to 256 bins have a copy for each warp, so that fewer lanes meet at the same
 //! bin. Counts have 32 bits there: a part has fewer than 2^32 elements, and processors add ones to a 32-bit word in
 //! one step. More bins lie in the result itself: a first kernel fills it, and several blocks of a second one share a
-//! part.
+//! part, each with accumulators of its own for frequent bins (`bins/frequent.rs`).
 //!
 //! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. The next launch joins the rows.
 
+mod frequent;
 pub mod place;
 
 use super::elements::Elements;
@@ -25,6 +26,7 @@ use crate::schedule::facts::bins::Bins;
 use crate::schedule::facts::destinations::Tests;
 use crate::schedule::facts::find::GUESSED_PART;
 use crate::schedule::groups::{FusedGroup, domain};
+use frequent::FrequentBins;
 use place::{BinMemory, FILLED, FOR_BLOCK};
 use std::rc::Rc;
 
@@ -74,7 +76,7 @@ fn list(
         (BinMemory::Shared { bins: OF_WARP, copies: THREADS / WARP, ty }, "_few", Some(OF_WARP)),
         (BinMemory::Shared { bins: most, copies: 1, ty }, "_some", Some(most)),
         (BinMemory::Filled, "_filled", None),
-        (BinMemory::Result, "", None),
+        (BinMemory::Result { ty }, "", None),
     ];
     for (place, own, longest) in places {
         let variant = Variant {
@@ -113,7 +115,7 @@ pub fn main(
     let body = match place {
         BinMemory::Shared { bins, copies, ty } => code.in_shared(l, (bins, copies, ty))?,
         BinMemory::Filled => code.filled(l, fused),
-        BinMemory::Result => code.in_result(l)?,
+        BinMemory::Result { ty } => code.in_result(l, ty)?,
     };
     Ok((body, place.grid()))
 }
@@ -142,7 +144,7 @@ impl Code<'_> {
         let mut out = Vec::new();
         let own = l.k.share("bins", ty, bins * copies);
         let part = bind(l, "part", to_i64(Expr::Place(Gpu::Block)), &mut out);
-        let identity = Expr::Lit(if ty == self.bins.ty { self.bins.identity() } else { Lit::zero(ty) });
+        let identity = Expr::Lit(self.identity(ty));
         let all = if copies > 1 { Expr::int((bins * copies).into()) } else { self.count.clone() };
         each(l, (to_i64(thread()), all), &mut out, |_, k, body| {
             body.push(Stmt::Store(own, k, identity.clone()));
@@ -154,8 +156,8 @@ impl Code<'_> {
         let first = bind(l, "first", first, &mut out);
         let op = self.bins.op;
         self.elements(l, &share, &mut out, &|_, at, value| {
-            let value = if ty == self.bins.ty { value } else { Expr::Lit(Lit::u32(1)) };
-            Stmt::Update(op, own, if copies > 1 { first.clone().plus(at) } else { at }, value)
+            let at = if copies > 1 { first.clone().plus(at) } else { at };
+            Stmt::Update(op, own, at, self.accumulated(value, ty))
         })?;
         out.push(Stmt::Barrier);
         each(l, (to_i64(thread()), self.count.clone()), &mut out, |l, k, body| {
@@ -163,12 +165,27 @@ impl Code<'_> {
             let joined =
                 (1..copies).fold(Expr::load(own, k.clone()), |all, c| Expr::binary(op, all, copy(c)));
             let joined = bind(l, "joined", joined, body);
-            let value = if ty == self.bins.ty { joined } else { Expr::Cast(self.bins.ty, Box::new(joined)) };
+            let value = self.stored(joined, ty);
             let to = l.place_at(self.mem, &[part.clone(), k]);
             body.push(Stmt::Store(self.mem, to, value));
             Ok(())
         })?;
         Ok(out)
+    }
+
+    /// Returns the value with which accumulators of a type in shared memory begin: bins, or counts of them.
+    fn identity(&self, ty: Ty) -> Lit {
+        if ty == self.bins.ty { self.bins.identity() } else { Lit::zero(ty) }
+    }
+
+    /// Returns an element in the type of accumulators in shared memory.
+    fn accumulated(&self, value: Expr, ty: Ty) -> Expr {
+        if ty == self.bins.ty { value } else { Expr::Lit(Lit::one(ty)) }
+    }
+
+    /// Returns the value of an accumulator in the type of bins.
+    fn stored(&self, value: Expr, ty: Ty) -> Expr {
+        if ty == self.bins.ty { value } else { Expr::Cast(self.bins.ty, Box::new(value)) }
     }
 
     /// Fills the bins of the result with the operator's identity.
@@ -188,8 +205,8 @@ impl Code<'_> {
         out
     }
 
-    /// Joins a block's share of a part in the result.
-    fn in_result(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
+    /// Joins a block's share of a part in the result. Frequent bins have accumulators of the given type.
+    fn in_result(&self, l: &mut Lower, ty: Ty) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         let each = Expr::int(FOR_BLOCK.into());
         let up = self.count.clone().plus(Expr::int(i64::from(FOR_BLOCK) - 1));
@@ -199,10 +216,38 @@ impl Code<'_> {
         let number = bind(l, "number", Expr::binary(BinaryOp::Rem, block, blocks.clone()), &mut out);
         let share = self.share(l, &part, (number, blocks), &mut out);
         let (op, mem) = (self.bins.op, self.mem);
-        self.elements(l, &share, &mut out, &|l, at, value| {
+        let update = |l: &mut Lower, at: Expr, value| {
             Stmt::Update(op, mem, l.place_at(mem, &[part.clone(), at]), value)
+        };
+        let frequent = FrequentBins::new(l, op, self.identity(ty), &mut out);
+        self.sample(l, &share, &frequent, &mut out)?;
+        self.elements(l, &share, &mut out, &|l, at, value| {
+            let update = update(l, at.clone(), value.clone());
+            frequent.joined(&at, self.accumulated(value, ty), update)
         })?;
+        frequent.flush(l, |l, at, value| update(l, at, self.stored(value, ty)), &mut out)?;
         Ok(out)
+    }
+
+    /// Gives slots to the bins of a sample of the block's elements: the first one of each thread.
+    fn sample(
+        &self,
+        l: &mut Lower,
+        share: &Share,
+        frequent: &FrequentBins,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let first = share.number.clone().times(Expr::int(self.chunk(l)));
+        let i = bind(l, "i", share.begin.clone().plus(first).plus(to_i64(thread())), out);
+        let mut body = Vec::new();
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let roots = [self.bins.element(&mut l.launch.g, index)[0]];
+        let at = l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, &mut body))?.remove(0);
+        let at = bind(l, "at", at, &mut body);
+        self.tests.guarded(&at, &self.count, vec![frequent.sampled(&at)], &mut body);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, share.end.clone()), body, vec![]));
+        out.push(Stmt::Barrier);
+        Ok(())
     }
 
     fn share(
@@ -228,8 +273,7 @@ impl Code<'_> {
         update: &dyn Fn(&mut Lower, Expr, Expr) -> Stmt,
     ) -> Result<()> {
         let (v, threads) = (self.layout.v, i64::from(THREADS));
-        let groups = self.groups(l);
-        let chunk = threads * v * groups;
+        let (groups, chunk) = (self.groups(l), self.chunk(l));
         let u = l.k.reg("u", Ty::I64);
         let first = share.number.clone().times(Expr::int(chunk));
         out.push(Stmt::Var(u, share.begin.clone().plus(first)));
@@ -266,6 +310,11 @@ impl Code<'_> {
         let most = CHUNK / (i64::from(THREADS) * self.layout.v);
         let affordable = MAX_OPERATIONS / (of_element(l.launch) * self.layout.v);
         1 << most.min(affordable).clamp(1, 4).ilog2()
+    }
+
+    /// Returns the number of elements that the block goes through at once.
+    fn chunk(&self, l: &Lower) -> i64 {
+        i64::from(THREADS) * self.layout.v * self.groups(l)
     }
 
     /// Joins an element to its bin, if it has one.

@@ -3,11 +3,11 @@
 //! 2011).
 //!
 //! **Count.** A warp has 512 neighbouring elements of the tile, and a counter in shared memory for each of the 256
-//! digits. Its lanes count their elements row by row, one lane after the other ([`Stmt::Count`]). The counter's old
-//! value is the element's rank: the number of elements with the same digit before it in the warp. So the sort is
-//! stable. The tile's counts are the sums of its warps' counters.
+//! digits, to which its lanes add by atomic operations. The tile's counts are the sums of its warps' counters.
 //!
-//! **Move.** An element's place in the tile, ordered by digits:
+//! **Move.** Lanes count their elements row by row, one lane after the other ([`Stmt::Count`]). The counter's old
+//! value is the element's rank: the number of elements with the same digit before it in the warp. So the sort is
+//! stable. An element's place in the tile, ordered by digits:
 //!
 //! ```text
 //! place = elements with lower digits in the tile + elements with its digit in earlier warps + its rank
@@ -42,6 +42,8 @@ const WARPS: i64 = (THREADS / WARP) as i64;
 /// The number of elements of a thread.
 const OF_THREAD: i64 = DIGIT_TILE / THREADS as i64;
 const OF_WARP: i64 = DIGIT_TILE / WARPS;
+/// The number of elements that a thread reads from shared memory before it stores them.
+const AT_ONCE: usize = 4;
 /// The number of low bits that hold an element's rank in its warp, with room to spare; its digit lies above them.
 const RANK_BITS: i32 = 16;
 
@@ -93,14 +95,20 @@ pub fn main(
     let code =
         Code { fused, step, layout, elements, lane, warp, n, in_tile, is_full, counters, of_warp, number };
     code.clear(&mut out);
-    let ranks = code.ranks(l, &mut out)?;
-    out.push(Stmt::Barrier);
-    let total = code.sum_warps(l, &mut out);
     if step.moves() {
-        let places = code.places(l, &ranks, &total, &mut out)?;
-        code.store(l, &places, &mut out)?;
+        let (digits, keys) = code.digits_and_keys(l, &mut out)?;
+        let ranks = code.ranks(l, digits, &mut out);
+        out.push(Stmt::Barrier);
+        let counts = code.counts(l, &mut out);
+        let places = code.places(l, &ranks, &counts, &mut out)?;
+        code.store(l, &places, keys, &mut out)?;
     } else {
-        code.store_counts(l, &total, &mut out);
+        let digits = code.load(l, &[Ty::I32], |l, i| vec![step.digit(&mut l.launch.g, i)], &mut out)?;
+        out.push(Stmt::Barrier);
+        code.count(digits.concat(), &mut out);
+        out.push(Stmt::Barrier);
+        let counts = code.counts(l, &mut out);
+        code.store_counts(l, counts, &mut out);
     }
     Ok((out, Grid::Segments(1)))
 }
@@ -146,16 +154,28 @@ impl Code<'_> {
         tile.values(l, ("x", types), &|_, _| {}, roots, out)
     }
 
+    /// Returns whether the thread's element `k` exists.
+    fn is_inside(&self, k: i32) -> Expr {
+        let of_lane = self.warp.clone().times(int32(OF_WARP as i32)).plus(self.lane.clone());
+        Expr::binary(BinaryOp::Lt, of_lane.plus(int32(k * WARP as i32)), self.in_tile.clone())
+    }
+
+    /// Counts the digits of the thread's elements, in any order.
+    fn count(&self, digits: Vec<Expr>, out: &mut Vec<Stmt>) {
+        for (digit, k) in digits.into_iter().zip(0..) {
+            let index = self.of_warp.clone().plus(digit);
+            let one = Stmt::Update(BinaryOp::Add, self.counters, index, Expr::Lit(Lit::u32(1)));
+            out.push(Stmt::If(self.is_inside(k), vec![one], vec![]));
+        }
+    }
+
     /// Counts the digits of the thread's elements. Returns for each element one value that packs its digit, above
     /// [`RANK_BITS`], and its rank: the number of elements with that digit before it in the warp.
-    fn ranks(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        let digits = self.load(l, &[Ty::I32], |l, i| vec![self.step.digit(&mut l.launch.g, i)], out)?;
+    fn ranks(&self, l: &mut Lower, digits: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Expr> {
         let mut ranks = Vec::new();
-        let of_lane = self.warp.clone().times(int32(OF_WARP as i32)).plus(self.lane.clone());
-        for (digit, k) in digits.concat().into_iter().zip(0..) {
-            let in_tile = of_lane.clone().plus(int32(k * WARP as i32));
-            let is_inside = Expr::binary(BinaryOp::Lt, in_tile, self.in_tile.clone());
-            let digit = bind(l, "digit", is_inside.select(digit, int32(DIGITS as i32 - 1)), out);
+        for (digit, k) in digits.into_iter().zip(0..) {
+            let digit = self.is_inside(k).select(digit, int32(DIGITS as i32 - 1));
+            let digit = bind(l, "digit", digit, out);
             let rank = l.k.reg("rank", Ty::U32);
             let index = self.of_warp.clone().plus(digit.clone());
             out.push(Stmt::Count { old: rank, at: self.counters, index, bits: DIGITS.ilog2() });
@@ -163,29 +183,41 @@ impl Code<'_> {
             let both = high.plus(Expr::Cast(Ty::I32, Box::new(Expr::Reg(rank))));
             ranks.push(bind(l, "both", both, out));
         }
-        Ok(ranks)
+        ranks
     }
 
-    /// Sums the warps' counters of the thread's digit, and returns the total. If elements are moved, each warp's
-    /// counter is replaced by the sum of those of earlier warps.
-    fn sum_warps(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
-        let mut total = Expr::Lit(Lit::zero(Ty::U32));
-        for w in 0..WARPS {
-            let at = thread().plus(int32((w * DIGITS) as i32));
-            let own = bind(l, "count", Expr::load(self.counters, at.clone()), out);
-            if self.step.moves() {
-                out.push(Stmt::Store(self.counters, at, total.clone()));
-            }
-            total = bind(l, "total", total.plus(own), out);
-        }
-        total
+    /// Returns the digits of the thread's elements. If the first array has elements of at most 4 bytes, they stay in
+    /// registers, too.
+    fn digits_and_keys(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<(Vec<Expr>, Option<Vec<Expr>>)> {
+        let keys = self.fused.items[0].node;
+        let ty = l.launch.g.ty(keys).elem;
+        let are_kept = ty.size() <= 4;
+        let types = if are_kept { vec![Ty::I32, ty] } else { vec![Ty::I32] };
+        let roots = |l: &mut Lower, i: NodeId| {
+            let g = &mut l.launch.g;
+            let digit = self.step.digit(g, i);
+            if are_kept { vec![digit, element(g, keys, i)] } else { vec![digit] }
+        };
+        let values = self.load(l, &types, roots, out)?;
+        let digits = values.iter().map(|v| v[0].clone()).collect();
+        let keys = are_kept.then(|| values.into_iter().map(|mut v| v.remove(1)).collect());
+        Ok((digits, keys))
     }
 
-    /// Stores the tile's counts. Elements past the last one were counted with the last digit, so they are subtracted.
-    fn store_counts(&self, l: &mut Lower, total: &Expr, out: &mut Vec<Stmt>) {
-        let is_last = Expr::binary(BinaryOp::Eq, thread(), int32(DIGITS as i32 - 1));
-        let behind = is_last.select(int32(DIGIT_TILE as i32).minus(self.in_tile.clone()), int32(0));
-        let total = Expr::Cast(Ty::I32, Box::new(total.clone())).minus(behind);
+    /// Returns the warps' counters of the thread's digit.
+    fn counts(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Expr> {
+        let counters = (0..WARPS as i32).map(|w| self.counter(w));
+        counters.map(|at| bind(l, "count", Expr::load(self.counters, at), out)).collect()
+    }
+
+    /// Returns the index of a warp's counter of the thread's digit.
+    fn counter(&self, w: i32) -> Expr {
+        thread().plus(int32(w * DIGITS as i32))
+    }
+
+    /// Stores the tile's counts.
+    fn store_counts(&self, l: &mut Lower, counts: Vec<Expr>, out: &mut Vec<Stmt>) {
+        let total = Expr::Cast(Ty::I32, Box::new(sum(counts)));
         for it in &self.fused.items {
             let mem = l.launch.output(it);
             out.push(Stmt::Store(mem, self.number.clone(), total.clone()));
@@ -193,14 +225,15 @@ impl Code<'_> {
     }
 
     /// Computes the place of each of the thread's elements in the tile, and two arrays in shared memory that give the
-    /// destination of a place: `place + distances[digit_of[place]]`.
-    fn places(&self, l: &mut Lower, ranks: &[Expr], total: &Expr, out: &mut Vec<Stmt>) -> Result<Places> {
+    /// destination of a place: `place + distances[digit_of[place]]`. Each warp's counter of a digit is replaced by the
+    /// place of the warp's first element with that digit.
+    fn places(&self, l: &mut Lower, ranks: &[Expr], counts: &[Expr], out: &mut Vec<Stmt>) -> Result<Places> {
         let sums = l.k.share("sums", Ty::U32, WARPS as u32);
-        let up_to = self.scan_warp(l, total, out);
+        let total = bind(l, "total", sum(counts.to_vec()), out);
+        let up_to = self.scan_warp(l, &total, out);
         let is_last = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(WARP as i32 - 1));
         out.push(Stmt::If(is_last, vec![Stmt::Store(sums, self.warp.clone(), up_to.clone())], vec![]));
         out.push(Stmt::Barrier);
-        let firsts = l.k.share("firsts", Ty::U32, DIGITS as u32);
         let distances = l.k.share("distances", Ty::I64, DIGITS as u32);
         let mut first = up_to.minus(total.clone());
         for w in 0..WARPS - 1 {
@@ -209,7 +242,11 @@ impl Code<'_> {
             first = first.plus(is_before.select(sum, Expr::Lit(Lit::zero(Ty::U32))));
         }
         let first = bind(l, "first", first, out);
-        out.push(Stmt::Store(firsts, thread(), first.clone()));
+        let mut of_warp = first.clone();
+        for (w, count) in (0..).zip(counts) {
+            out.push(Stmt::Store(self.counters, self.counter(w), of_warp.clone()));
+            of_warp = bind(l, "first", of_warp.plus(count.clone()), out);
+        }
         let (_, var) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.step.begin(&mut l.launch.g, var).into_iter().collect();
         let known = [(var, self.number.clone())];
@@ -226,7 +263,6 @@ impl Code<'_> {
             let digit = bind(l, "digit", digit, out);
             let rank = Expr::binary(BinaryOp::And, both.clone(), int32((1 << RANK_BITS) - 1));
             let before = Expr::load(self.counters, self.of_warp.clone().plus(digit.clone()));
-            let before = before.plus(Expr::load(firsts, digit.clone()));
             let place = rank.plus(Expr::Cast(Ty::I32, Box::new(before)));
             let place = bind(l, "place", place, out);
             out.push(Stmt::Store(digit_of, place.clone(), Expr::Cast(Ty::U8, Box::new(digit))));
@@ -248,37 +284,86 @@ impl Code<'_> {
         sum
     }
 
-    /// Stores the elements of the tile at their destinations, array by array.
-    fn store(&self, l: &mut Lower, places: &Places, out: &mut Vec<Stmt>) -> Result<()> {
+    /// Stores the elements of the tile at their destinations, array by array. Those of the first one may be in
+    /// registers. The elements of the next array are loaded before those of one are stored.
+    fn store(
+        &self,
+        l: &mut Lower,
+        places: &Places,
+        first: Option<Vec<Expr>>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
         // keys and indices are integers, so one buffer of shared memory serves all arrays in turn
         debug_assert!(types.iter().all(|ty| ty.is_int()), "{types:?}");
         let of_stage = if types.iter().any(|ty| ty.size() == 8) { Ty::U64 } else { Ty::U32 };
         let stage = l.k.share("stage", of_stage, DIGIT_TILE as u32);
-        for (number, (it, ty)) in self.fused.items.iter().zip(types).enumerate() {
+        let mut next = match first {
+            Some(values) => values,
+            None => self.array(l, 0, out)?,
+        };
+        let mut destinations = Vec::new();
+        for (number, ty) in types.iter().enumerate() {
             if number > 0 {
                 // other threads may still be reading the array before from the buffer
                 out.push(Stmt::Barrier);
             }
-            let values = self.load(l, &[ty], |l, i| vec![element(&mut l.launch.g, it.node, i)], out)?;
-            for (place, value) in places.own.iter().zip(values.concat()) {
-                out.push(Stmt::Store(stage, place.clone(), cast(value, ty, of_stage)));
+            for (place, value) in places.own.iter().zip(next) {
+                out.push(Stmt::Store(stage, place.clone(), cast(value, *ty, of_stage)));
             }
             out.push(Stmt::Barrier);
-            let mem = l.launch.output(it);
-            for k in 0..OF_THREAD {
-                let from = thread().plus(int32(k as i32 * THREADS as i32));
-                let is_inside = Expr::binary(BinaryOp::Lt, from.clone(), self.in_tile.clone());
-                let mut stores = Vec::new();
-                let digit = Expr::Cast(Ty::I32, Box::new(Expr::load(places.digit_of, from.clone())));
-                let to = Expr::load(places.distances, digit).plus(to_i64(from.clone()));
-                let to = bind(l, "to", to, &mut stores);
-                stores.push(Stmt::Store(mem, to, cast(Expr::load(stage, from), of_stage, ty)));
-                out.push(Stmt::If(is_inside, stores, vec![]));
+            if number == 0 {
+                destinations = self.destinations(l, places, out);
             }
+            next = if number + 1 < types.len() { self.array(l, number + 1, out)? } else { Vec::new() };
+            self.store_array(l, (number, *ty), (stage, of_stage), &destinations, out);
         }
         Ok(())
     }
+
+    /// Stores an array, whose elements lie at their places in shared memory.
+    fn store_array(
+        &self,
+        l: &mut Lower,
+        (number, ty): (usize, Ty),
+        (stage, of_stage): (Mem, Ty),
+        destinations: &[Expr],
+        out: &mut Vec<Stmt>,
+    ) {
+        let mem = l.launch.output(&self.fused.items[number]);
+        let places: Vec<i32> = (0..OF_THREAD as i32).map(|k| k * THREADS as i32).collect();
+        for (places, destinations) in places.chunks(AT_ONCE).zip(destinations.chunks(AT_ONCE)) {
+            let of = |place: &i32| thread().plus(int32(*place));
+            let load = |place| bind(l, "x", cast(Expr::load(stage, of(place)), of_stage, ty), out);
+            let values: Vec<Expr> = places.iter().map(load).collect();
+            for ((place, to), value) in places.iter().zip(destinations).zip(values) {
+                let is_inside = Expr::binary(BinaryOp::Lt, of(place), self.in_tile.clone());
+                out.push(Stmt::If(is_inside, vec![Stmt::Store(mem, to.clone(), value)], vec![]));
+            }
+        }
+    }
+
+    /// Returns the thread's elements of an array.
+    fn array(&self, l: &mut Lower, number: usize, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let node = self.fused.items[number].node;
+        let ty = l.launch.g.ty(node).elem;
+        Ok(self.load(l, &[ty], |l, i| vec![element(&mut l.launch.g, node, i)], out)?.concat())
+    }
+
+    /// Returns the destinations of the places that the thread stores. Elements past the last one have places, too, but
+    /// no destinations.
+    fn destinations(&self, l: &mut Lower, places: &Places, out: &mut Vec<Stmt>) -> Vec<Expr> {
+        let of_place = |from: Expr| {
+            let digit = Expr::Cast(Ty::I32, Box::new(Expr::load(places.digit_of, from.clone())));
+            Expr::load(places.distances, digit).plus(to_i64(from))
+        };
+        let of_thread = (0..OF_THREAD as i32).map(|k| thread().plus(int32(k * THREADS as i32)));
+        of_thread.map(|from| bind(l, "to", of_place(from), out)).collect()
+    }
+}
+
+fn sum(all: Vec<Expr>) -> Expr {
+    all.into_iter().reduce(Expr::plus).expect("a block has warps")
 }
 
 fn cast(e: Expr, from: Ty, to: Ty) -> Expr {

@@ -15,8 +15,8 @@ pub enum BinMemory {
     Shared { bins: u32, copies: u32, ty: Ty },
     /// In the result, which this kernel fills with the identity.
     Filled,
-    /// In the result, which an earlier kernel has filled.
-    Result,
+    /// In the result, which an earlier kernel has filled. Frequent bins have accumulators of a type in shared memory.
+    Result { ty: Ty },
 }
 
 impl BinMemory {
@@ -25,7 +25,7 @@ impl BinMemory {
         match self {
             BinMemory::Shared { .. } => Grid::Segments(1),
             BinMemory::Filled => Grid::Fills(FILLED),
-            BinMemory::Result => Grid::Shares(FOR_BLOCK),
+            BinMemory::Result { .. } => Grid::Shares(FOR_BLOCK),
         }
     }
 }
