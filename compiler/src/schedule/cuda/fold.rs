@@ -1,34 +1,33 @@
-//! Sequential fold: left folds in index order (semantics 5.5), by one block. Its threads together compute the
-//! elements of a chunk into shared memory, and thread 0 folds them. Chosen for groups of folds whose order matters.
-//! The cost is that of one step after another, in one thread of the device.
+//! Sequential fold: left folds in index order (semantics 5.5), by one block. The threads of four warps together compute
+//! the elements of a chunk into shared memory, while thread 0, which is in a warp of its own, folds the chunk before
+//! (`fold/chunks.rs`). Chosen for groups of folds whose order matters. The cost is that of one step after another, in
+//! one thread of the device.
 //!
 //! If an element may leave an error record, thread 0 computes the elements, too, because the step
-//! decides whether it needs the element at all (semantics 6). So it does if the elements of a chunk, tuples of many
-//! components, have no room in shared memory.
+//! decides whether it needs the element at all (semantics 6). If such elements leave records only where they read out
+//! of bounds, there are both versions, and the host tests whether all reads are in bounds. Thread 0 also computes the
+//! elements if those of a chunk, tuples of many components, have no room in shared memory.
 
-use super::expressions::{int32, thread, to_i64};
+mod chunks;
+
+use super::expressions::{int32, thread};
 use crate::core::NodeId;
 use crate::core::records::may_record_here;
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, STATIC_SHARED, Stmt};
+use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::folds::Fold;
+use crate::schedule::element::in_bounds::{self, Range};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::scalars as values;
 use crate::schedule::groups::FusedGroup;
+use chunks::Chunks;
 
+/// The threads of a block that compute the elements of chunks.
+const COMPUTING: u32 = 128;
 /// Threads of a block.
-pub const THREADS: u32 = 128;
-/// The maximum number of elements of a chunk that each thread computes.
-const MAX_PER_THREAD: u32 = 4;
-
-/// Returns the number of elements of a chunk that each thread computes, if chunks have room in shared memory.
-fn per_thread(types: &[Ty]) -> Option<u32> {
-    let bytes = THREADS * types.iter().map(|ty| ty.size() as u32).sum::<u32>();
-    let counts = std::iter::successors(Some(MAX_PER_THREAD), |n| (*n > 1).then_some(n / 2));
-    counts.into_iter().find(|n| n * bytes <= STATIC_SHARED)
-}
+pub const THREADS: u32 = WARP + COMPUTING;
 
 /// A fold with the registers of its accumulators.
 struct Folded {
@@ -50,18 +49,36 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
         folds.push(Folded { fold, accs });
     }
     out.push(Stmt::If(leader.clone(), start, vec![]));
-    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    let (var, index) = l.launch.g.fresh_var(Ty::I64);
     let elements: Vec<NodeId> = folds.iter().flat_map(|f| f.fold.elements(&mut l.launch.g, index)).collect();
-    let types: Vec<Ty> = folds.iter().flat_map(|f| f.fold.types_of_elements(&l.launch.g)).collect();
-    let may_record =
-        !l.launch.signature.sites.is_empty() || may_record_here(&l.launch.g, elements.iter().copied());
-    if let Some(count) = per_thread(&types).filter(|_| !may_record) {
-        chunks(l, &folds, (&types, count), (&n, &leader), &mut out)?;
-    } else {
-        let i = l.k.reg("i", Ty::I64);
-        let mut body = Vec::new();
-        steps(l, &folds, &elements, vec![(index, Expr::Reg(i))], &Expr::Reg(i), &mut body)?;
-        out.push(Stmt::If(leader.clone(), vec![Stmt::Seq(i, Expr::int(0), n, body)], vec![]));
+    let count = l.launch.count_node();
+    let all = Range::below(l.launch, var, count);
+    let without_records = match may_record_here(&l.launch.g, elements.iter().copied()) {
+        true => in_bounds::of(l.launch, &elements, &[all])
+            .filter(|plain| !may_record_here(&l.launch.g, plain.roots.iter().copied()))
+            .filter(|plain| l.launch.is_host(plain.condition))
+            .map(|plain| (plain.roots, Some(l.launch.host(plain.condition)))),
+        false => Some((elements.clone(), None)),
+    };
+    let by_chunks = match without_records {
+        Some((roots, condition)) => Chunks::of(l, &folds, (index, &roots))
+            .map(|chunks| chunks.all(l, (&n, &leader)))
+            .transpose()?
+            .map(|code| (code, condition)),
+        None => None,
+    };
+    match by_chunks {
+        Some((code, None)) => out.extend(code),
+        by_chunks => {
+            let i = l.k.reg("i", Ty::I64);
+            let mut body = Vec::new();
+            step(l, &folds, &elements, vec![(index, Expr::Reg(i))], &Expr::Reg(i), &mut body)?;
+            let by_leader = vec![Stmt::If(leader.clone(), vec![Stmt::Seq(i, Expr::int(0), n, body)], vec![])];
+            match by_chunks {
+                Some((code, Some(in_bounds))) => out.push(Stmt::If(in_bounds, code, by_leader)),
+                _ => out.extend(by_leader),
+            }
+        }
     }
     l.k.once = true;
     let known: Vec<(NodeId, Expr)> =
@@ -72,59 +89,15 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
     Ok(out)
 }
 
-/// Folds chunk by chunk through shared memory: elements of these types, so many a thread.
-fn chunks(
+/// Returns the nodes of the accumulators before a step, which are added to `vars`, and of those after it, given the
+/// nodes of the elements that are folded in.
+fn next(
     l: &mut Lower,
     folds: &[Folded],
-    (types, count): (&[Ty], u32),
-    (n, leader): (&Expr, &Expr),
-    out: &mut Vec<Stmt>,
-) -> Result<()> {
-    let threads = i64::from(THREADS);
-    let chunk = threads * i64::from(count);
-    let shared: Vec<Mem> = types.iter().map(|ty| l.k.share("chunk", *ty, chunk as u32)).collect();
-    let base = l.k.reg("base", Ty::I64);
-    let mut body = Vec::new();
-    for u in 0..i64::from(count) {
-        let at = to_i64(thread()).plus(Expr::int(u * threads));
-        let at = bind(l, "at", at, &mut body);
-        let i = bind(l, "i", Expr::Reg(base).plus(at.clone()), &mut body);
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = folds.iter().flat_map(|f| f.fold.elements(&mut l.launch.g, index)).collect();
-        let mut inner = Vec::new();
-        let values = l.region(&[(index, i.clone())], &roots, &i, &mut inner)?;
-        inner.extend(shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
-        body.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, n.clone()), inner, vec![]));
-    }
-    body.push(Stmt::Barrier);
-    let j = l.k.reg("j", Ty::I64);
-    let (mut vars, mut elements, mut inner) = (Vec::new(), Vec::new(), Vec::new());
-    for (m, ty) in shared.iter().zip(types) {
-        let e = bind(l, "e", Expr::load(*m, Expr::Reg(j)), &mut inner);
-        let (_, node) = l.launch.g.fresh_var(*ty);
-        vars.push((node, e));
-        elements.push(node);
-    }
-    steps(l, folds, &elements, vars, &Expr::Reg(j), &mut inner)?;
-    let left = n.clone().minus(Expr::Reg(base)).min(Expr::int(chunk));
-    body.push(Stmt::If(leader.clone(), vec![Stmt::Seq(j, Expr::int(0), left, inner)], vec![]));
-    body.push(Stmt::Barrier);
-    body.push(Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(chunk))));
-    out.push(Stmt::Var(base, Expr::int(0)));
-    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(base), n.clone()), body));
-    Ok(())
-}
-
-/// Writes one step of all folds. `elements` are the nodes of the elements that are folded in.
-fn steps(
-    l: &mut Lower,
-    folds: &[Folded],
-    elements: &[NodeId],
-    mut vars: Vec<(NodeId, Expr)>,
-    at: &Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<()> {
-    let (mut roots, mut elements) = (Vec::new(), elements);
+    mut elements: &[NodeId],
+    vars: &mut Vec<(NodeId, Expr)>,
+) -> Vec<NodeId> {
+    let mut roots = Vec::new();
     for f in folds {
         let types = f.fold.types_of_elements(&l.launch.g);
         let (own, others) = elements.split_at(types.len());
@@ -137,6 +110,20 @@ fn steps(
         }
         roots.extend(f.fold.step(&mut l.launch.g, &before, own));
     }
+    roots
+}
+
+/// Writes one step of all folds. `elements` are the nodes of the elements that are folded in; `at` is the number
+/// that error records name.
+fn step(
+    l: &mut Lower,
+    folds: &[Folded],
+    elements: &[NodeId],
+    mut vars: Vec<(NodeId, Expr)>,
+    at: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let roots = next(l, folds, elements, &mut vars);
     let values = l.region(&vars, &roots, at, out)?;
     // all new values are computed before any accumulator changes
     let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
