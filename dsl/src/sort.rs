@@ -45,10 +45,10 @@ impl<T: Elem> VExp<T> {
     /// The indices of the elements in ascending order of these: -0 before +0, NaNs last, false before true, and equal
     /// elements in the order of their indices. A sort stands outside of closures (E0312).
     ///
-    /// Cost: a radix sort, of five launches for each eight bits of a key, 4 times for 32 bits: they count how often
+    /// Cost: a radix sort, of three launches for each eight bits of a key, 4 times for 32 bits: they count how often
     /// each of 256 digits occurs in each part of the vector, and move keys and indices where they go by that digit.
     /// Integers that are clamped to 0 .. n by `.min(n).max(0)` have as many bits as n. Where the number of elements
-    /// can be halved less than 5 / 2 times as often as keys have digits, it takes two launches for each such
+    /// can be halved less than 3 / 2 times as often as keys have digits, it takes two launches for each such
     /// halving, in which each element searches for its place in a merged run. Truth values have one scan.
     ///
     /// ```

@@ -80,7 +80,11 @@ operations! {
     Op::ReduceOrdered { .. } => "reduce_ordered" Reads,
     Op::Scan { .. } => "scan" Both,
     // the passes write orders by places and digits, and nobody else does
-    Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => "argsort" Both,
+    Op::Argsort(_)
+    | Op::Place { .. }
+    | Op::DigitCounts { .. }
+    | Op::DigitEnds { .. }
+    | Op::ByDigit { .. } => "argsort" Both,
     // what makes it stores it, and reads it by columns
     Op::Bins { .. } => "bins" Leaf,
     Op::Put { .. } => "put" Leaf,

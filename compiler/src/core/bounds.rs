@@ -29,7 +29,9 @@ impl Bounds {
             Op::Slice { start, stop, stride, .. } => {
                 [start, stop, stride].into_iter().for_each(|n| *n = self.total(g, *n));
             }
-            Op::Bins { parts: a, count: b, .. } | Op::DigitCounts { count: a, tiles: b, .. } => {
+            Op::Bins { parts: a, count: b, .. }
+            | Op::DigitCounts { count: a, tiles: b, .. }
+            | Op::DigitEnds { digits: a, tiles: b, .. } => {
                 [a, b].into_iter().for_each(|n| *n = self.total(g, *n));
             }
             Op::ByDigit { tiles: n, .. }

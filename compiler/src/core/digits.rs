@@ -5,22 +5,20 @@
 //! step @digits(%keys, %order) -> (next, order):
 //!   %digits = map %keys                                     digit number `turn` of each key
 //!   %counts = digit_counts (256 %tiles) of %tiles by %digits     how often each digit occurs in each tile
-//!   %ends = scan (+) over %counts                           digit by digit: all tiles of a digit are neighbours
-//!   %begins = 0 and all of %ends but the last
-//!   next, order = by_digit %keys, %order of %tiles by %digits at %begins
+//!   %ends = digit_ends 256 of %tiles over %counts           how often it occurs up to the end of each tile
+//!   next, order = by_digit %keys, %order of %tiles by %digits at %ends
 //! ```
 //!
-//! A step has five launches: the counts, the scan's three parts, and the moves. The counts are a matrix of digits and
-//! tiles, so that the scan's result at digit d of tile t is the number of elements that come before that tile's
-//! elements of the digit: all of smaller digits, and those of the same digit in the tiles before. A tile orders its
-//! own elements (`schedule/facts/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort
-//! for vector multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures",
-//! 2010).
+//! A step has three launches: the counts, their sums, and the moves. Counts and sums are matrices of digits and tiles.
+//! Before the elements of digit d of tile t come all of smaller digits, whose numbers are the last sums of their rows,
+//! and those of the same digit in the tiles before, whose number is the sum at tile t - 1. A tile orders its own
+//! elements (`schedule/facts/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for
+//! vector multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures", 2010).
 
 use super::arithmetic::{binary, binary_digits, ceil_div, with_number as with};
 use super::simplify::{extent, simplify};
 use super::verify::is_host;
-use super::{Function, Graph, NodeId, Op, Output, Param, ScanPart, Type};
+use super::{Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The number of bits of a digit.
@@ -30,7 +28,7 @@ pub const DIGITS: i64 = 1 << BITS;
 /// The type of the indices that move with keys.
 pub const INDEX: Ty = Ty::U32;
 /// The number of launches of a digit, and of a merge.
-const LAUNCHES: i64 = 5;
+const LAUNCHES: i64 = 3;
 const LAUNCHES_OF_MERGE: i64 = 2;
 /// The number of elements of a tile.
 pub const DIGIT_TILE: i64 = 4096;
@@ -63,7 +61,7 @@ fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
 }
 
 /// Whether ordering by `digits` digits is faster than merging runs of `n` elements `merges` times, and 32-bit indices
-/// suffice. A digit takes five launches, and a merge two, which is what counts for short vectors (`bench/NOTES.md`,
+/// suffice. A digit takes three launches, and a merge two, which is what counts for short vectors (`bench/NOTES.md`,
 /// "Radix sort").
 pub fn are_faster(g: &mut Graph, n: NodeId, digits: NodeId, merges: NodeId) -> NodeId {
     let launches = with(g, BinaryOp::Mul, digits, LAUNCHES);
@@ -91,9 +89,9 @@ pub fn step(f: &Function, key: Ty) -> Function {
     let digits = g.add(Op::Map(lambda, vec![keys]));
     let n = extent(g, keys, 0);
     let tiles = ceil_div(g, n, DIGIT_TILE);
-    let begins = begins(g, digits, tiles);
+    let ends = ends(g, digits, tiles);
     let mut moved = |name: &str, src: NodeId| {
-        let moved = g.add(Op::ByDigit { tiles, digits, begins, src });
+        let moved = g.add(Op::ByDigit { tiles, digits, ends, src });
         Output { name: name.into(), value: g.add(Op::Materialize(moved)) }
     };
     let next = moved("keys", keys);
@@ -101,24 +99,14 @@ pub fn step(f: &Function, key: Ty) -> Function {
     step
 }
 
-/// Returns where the elements of each tile and digit go.
-fn begins(g: &mut Graph, digits: NodeId, tiles: NodeId) -> NodeId {
+/// Returns how many elements with each digit there are up to the end of each tile.
+fn ends(g: &mut Graph, digits: NodeId, tiles: NodeId) -> NodeId {
     let count = with(g, BinaryOp::Mul, tiles, DIGITS);
     let counts = g.add(Op::DigitCounts { count, tiles, digits });
     let counts = g.add(Op::Materialize(counts));
-    let wide = g.lambda(&[Ty::I32], |g, n| simplify(g, Op::Cast(Ty::I64, n[0])));
-    let src = g.add(Op::Map(wide, vec![counts]));
-    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-    let zero = g.lit(Lit::i64(0));
-    let ends = g.add(Op::Scan { part: ScanPart::Whole, join, init: zero, src, which: 0 });
-    let lambda = g.lambda(&[Ty::I64], |g, i| {
-        let is_first = with(g, BinaryOp::Eq, i[0], 0);
-        let before = with(g, BinaryOp::Sub, i[0], 1);
-        let before = with(g, BinaryOp::Max, before, 0);
-        let before = g.add(Op::Elem(ends, vec![before]));
-        simplify(g, Op::Select(is_first, zero, before))
-    });
-    g.add(Op::Generate(vec![count], lambda))
+    let digits = g.lit(Lit::i64(DIGITS));
+    let ends = g.add(Op::DigitEnds { digits, tiles, counts });
+    g.add(Op::Materialize(ends))
 }
 
 /// Returns the digit of a key that has the number of the step, i32. The sign bit of signed keys is inverted, so that

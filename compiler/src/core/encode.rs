@@ -57,7 +57,8 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Turn | Op::Checked | Op::MulAdd(..) | Op::Select(..) | Op::Stage(_) | Op::Tuple(_) => {}
         Op::At(..) | Op::Elem(..) | Op::Within(..) => {}
         Op::Map(..) | Op::Generate(..) | Op::Iota(_) | Op::Fill(..) | Op::Materialize(_) => {}
-        Op::Argsort(_) | Op::Place { .. } | Op::Put { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => {}
+        Op::Argsort(_) | Op::Place { .. } | Op::Put { .. } => {}
+        Op::DigitCounts { .. } | Op::DigitEnds { .. } | Op::ByDigit { .. } => {}
         Op::Dot { .. } | Op::PanelDot { .. } | Op::SquaredDeviations { .. } => {}
     }
     // the number of operands comes first, so that no two structures have the same bytes

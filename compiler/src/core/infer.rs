@@ -47,7 +47,8 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         Op::Bins { op, parts, count, at, src } => t.bins(*op, [*parts, *count], *at, *src),
         Op::Put { at, src, base, after } => t.put(*at, [*src, *base], *after),
         Op::DigitCounts { count, tiles, digits } => t.digit_counts([*count, *tiles], *digits),
-        Op::ByDigit { tiles, digits, begins, src } => t.by_digit(*tiles, *digits, *begins, *src),
+        Op::DigitEnds { digits, tiles, counts } => t.digit_ends([*digits, *tiles], *counts),
+        Op::ByDigit { tiles, digits, ends, src } => t.by_digit(*tiles, *digits, *ends, *src),
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => t.dot(*init, [*a, *b]),
         Op::SquaredDeviations { init, src } => t.squared_deviations(*init, *src),
         Op::Fold { step, init, src, which } => t.fold((step, *which), *init, *src),
@@ -332,9 +333,18 @@ impl Operands<'_> {
         Ok(Type::vector(Ty::I32))
     }
 
-    fn by_digit(&self, tiles: NodeId, digits: NodeId, begins: NodeId, src: NodeId) -> Result<Type, String> {
+    fn digit_ends(&self, [digits, tiles]: [NodeId; 2], counts: NodeId) -> Result<Type, String> {
+        self.index(digits, "the number of digits")?;
+        self.index(tiles, "the number of tiles")?;
+        match self.0.ty(counts) {
+            t if t == Type::vector(Ty::I32) => Ok(Type::vector(Ty::I64)),
+            t => Err(format!("the counts must be a vector of i32, not {t}")),
+        }
+    }
+
+    fn by_digit(&self, tiles: NodeId, digits: NodeId, ends: NodeId, src: NodeId) -> Result<Type, String> {
         self.index(tiles, "the number of tiles")?;
         self.digits(digits)?;
-        self.moved("by_digit", (begins, "the places"), src, "places and indices")
+        self.moved("by_digit", (ends, "the sums of counts"), src, "sums and indices")
     }
 }

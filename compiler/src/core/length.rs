@@ -30,6 +30,7 @@ impl Length {
             | Op::Scan { src: x, .. }
             | Op::Place { src: x, .. }
             | Op::Put { base: x, .. }
+            | Op::DigitEnds { counts: x, .. }
             | Op::ByDigit { src: x, .. } => Length::Of(*x, axis),
             Op::DigitCounts { count, .. } => Length::Is(*count),
             Op::Iterate { which, form, count, args, .. } => {

@@ -283,13 +283,21 @@ pub enum Op {
         tiles: NodeId,
         digits: NodeId,
     },
-    /// The elements of a vector in ascending order of their digits, equal ones in the order of their indices. The
-    /// first element of tile t with digit d has place `begins[d * tiles + t]`, i64, and the others of its tile and
-    /// digit have the places after it. Only passes make it, and it is stored (`materialize`).
+    /// How many elements with a digit there are up to the end of a tile, i64, given the counts of all `digits` digits
+    /// and all tiles: element `d * tiles + t` is the sum of the counts of digit d in the tiles 0 to t. Only passes make
+    /// it, and it is stored (`materialize`).
+    DigitEnds {
+        digits: NodeId,
+        tiles: NodeId,
+        counts: NodeId,
+    },
+    /// The elements of a vector in ascending order of their digits, equal ones in the order of their indices. `ends`
+    /// tells how many elements with a digit there are up to the end of a tile ([`Op::DigitEnds`]). Only passes make
+    /// it, and it is stored (`materialize`).
     ByDigit {
         tiles: NodeId,
         digits: NodeId,
-        begins: NodeId,
+        ends: NodeId,
         src: NodeId,
     },
     /// An inner product (semantics 5.3).

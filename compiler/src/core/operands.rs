@@ -60,7 +60,8 @@ macro_rules! operands {
             | Op::Select(a, b, c)
             | Op::Dot { init: a, a: b, b: c }
             | Op::PanelDot { init: a, a: b, b: c }
-            | Op::DigitCounts { count: a, tiles: b, digits: c } => {
+            | Op::DigitCounts { count: a, tiles: b, digits: c }
+            | Op::DigitEnds { digits: a, tiles: b, counts: c } => {
                 $f(a);
                 $f(b);
                 $f(c);
@@ -77,10 +78,10 @@ macro_rules! operands {
                 $f(base);
                 $f(after);
             }
-            Op::ByDigit { tiles, digits, begins, src } => {
+            Op::ByDigit { tiles, digits, ends, src } => {
                 $f(tiles);
                 $f(digits);
-                $f(begins);
+                $f(ends);
                 $f(src);
             }
             Op::Slice { src, start, stop, stride, .. } => {
@@ -233,7 +234,7 @@ impl Op {
 
     /// Returns whether the operation is a step of a radix sort.
     pub fn is_step_of_sort(&self) -> bool {
-        matches!(self, Op::DigitCounts { .. } | Op::ByDigit { .. })
+        matches!(self, Op::DigitCounts { .. } | Op::DigitEnds { .. } | Op::ByDigit { .. })
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

@@ -248,8 +248,13 @@ impl Parser<'_> {
             "by_digit" => {
                 let src = self.operand()?;
                 let (tiles, digits) = (self.after("of")?, self.after("by")?);
-                Op::ByDigit { tiles, digits, begins: self.after("at")?, src }
+                Op::ByDigit { tiles, digits, ends: self.after("at")?, src }
             }
+            "digit_ends" => Op::DigitEnds {
+                digits: self.operand()?,
+                tiles: self.after("of")?,
+                counts: self.after("over")?,
+            },
             "materialize" => Op::Materialize(self.operand()?),
             "fill" => Op::Fill(self.operand()?, self.after(",")?),
             "slice" => Op::Slice {

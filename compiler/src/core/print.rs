@@ -163,6 +163,7 @@ impl Printer<'_> {
             Op::Bins { op, .. } => format!("bins {op} of {}, {} over {} at {}", o[0], o[1], o[3], o[2]),
             Op::Put { .. } => format!("put {} at {} over {} after {}", o[1], o[0], o[2], o[3]),
             Op::DigitCounts { .. } => format!("digit_counts {} of {} by {}", o[0], o[1], o[2]),
+            Op::DigitEnds { .. } => format!("digit_ends {} of {} over {}", o[0], o[1], o[2]),
             Op::ByDigit { .. } => format!("by_digit {} of {} by {} at {}", o[3], o[0], o[1], o[2]),
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),

@@ -196,6 +196,7 @@ fn lengths(op: &Op) -> Vec<NodeId> {
         Op::Scan { part: ScanPart::Totals, init, .. } => vec![*init],
         Op::Bins { parts, count, .. } => vec![*parts, *count],
         Op::DigitCounts { count, tiles, .. } => vec![*count, *tiles],
+        Op::DigitEnds { digits, tiles, .. } => vec![*digits, *tiles],
         Op::ByDigit { tiles, .. } => vec![*tiles],
         _ => Vec::new(),
     }
@@ -216,7 +217,7 @@ pub enum Apart {
 pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
     let what = match g.op(n) {
         Op::Bins { .. } | Op::Put { .. } => Apart::Scatter,
-        Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => Apart::Sort,
+        op if op.is_step_of_sort() || matches!(op, Op::Argsort(_) | Op::Place { .. }) => Apart::Sort,
         _ => Apart::Scan,
     };
     stands_outside(g, n, what)
@@ -286,7 +287,8 @@ pub fn is_fused(f: &Function) -> bool {
                 [at, src, base].into_iter().all(|x| made(*x)) && g.is_stored(*after)
             }
             Op::DigitCounts { digits, .. } => made(*digits),
-            Op::ByDigit { digits, begins, src, .. } => [digits, begins, src].into_iter().all(|x| made(*x)),
+            Op::DigitEnds { counts, .. } => made(*counts),
+            Op::ByDigit { digits, ends, src, .. } => [digits, ends, src].into_iter().all(|x| made(*x)),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),
             Op::Elem(x, i) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => {

@@ -66,10 +66,10 @@ impl Walk<'_> {
                 let digit = self.element(n, *digits);
                 vec![edge(digit, DIGIT_TILE as f64 / DIGITS as f64, Kind::Element)]
             }
-            Op::ByDigit { digits, begins, src, .. } => {
-                let each = [*digits, *src].map(|x| self.element(n, x));
-                let begin = self.element(n, *begins);
-                each.into_iter().chain([begin]).map(|x| edge(x, 1.0, Kind::Element)).collect()
+            Op::DigitEnds { counts, .. } => vec![edge(self.element(n, *counts), 1.0, Kind::Element)],
+            Op::ByDigit { digits, ends, src, .. } => {
+                let each = [*digits, *src, *ends].map(|x| self.element(n, x));
+                each.into_iter().map(|x| edge(x, 1.0, Kind::Element)).collect()
             }
             Op::SquaredDeviations { init, src } => {
                 let length = self.elements(*src);

@@ -183,11 +183,12 @@ impl Body {
                 self.sequence(g, *src, at);
             }
             Op::DigitCounts { digits, .. } => self.sequence(g, *digits, at),
-            Op::ByDigit { digits, begins, src, .. } => {
+            Op::DigitEnds { counts, .. } => self.vector(g, *counts),
+            Op::ByDigit { digits, ends, src, .. } => {
                 for x in [digits, src] {
                     self.sequence(g, *x, at);
                 }
-                self.vector(g, *begins);
+                self.vector(g, *ends);
             }
             Op::Reduce { join: lambda, src, .. }
             | Op::Scan { join: lambda, src, .. }
@@ -379,6 +380,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Bins { .. } => "bins",
         Op::Put { .. } => "put",
         Op::DigitCounts { .. } => "digit_counts",
+        Op::DigitEnds { .. } => "digit_ends",
         Op::ByDigit { .. } => "by_digit",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",

@@ -226,7 +226,7 @@ impl Fuse {
                 }
                 g.add(Op::Scan { part, join, init, src, which })
             }
-            mut op @ (Op::Place { .. } | Op::Bins { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. }) => {
+            mut op if op.is_step_of_sort() || matches!(op, Op::Place { .. } | Op::Bins { .. }) => {
                 op.each_operand(|o| *o = if g.ty(*o).is_scalar() { *o } else { self.generate(g, *o) });
                 g.add(op)
             }

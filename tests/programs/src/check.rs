@@ -49,6 +49,20 @@ pub fn call(p: &Program, f: &Function) -> Result<Vec<Array>, String> {
     Ok(outcome.results.iter().map(array).collect())
 }
 
+/// Returns the first element that two calls of a program gave other bits.
+pub fn first_difference(a: &[Array], b: &[Array]) -> Option<String> {
+    for (k, (a, b)) in a.iter().zip(b).enumerate() {
+        if a.extents != b.extents {
+            return Some(format!("result {k}: extents {:?} and {:?}", a.extents, b.extents));
+        }
+        let mut pairs = a.elements.iter().zip(&b.elements).enumerate();
+        if let Some((i, (a, b))) = pairs.find(|(_, (a, b))| a.to_bits() != b.to_bits()) {
+            return Some(format!("result {k}, element {i}: {a:?} and {b:?}"));
+        }
+    }
+    None
+}
+
 /// Returns where results are not those of the reference.
 pub fn difference(p: &Program, results: &[Array]) -> Option<String> {
     if results.len() != p.expected.len() {

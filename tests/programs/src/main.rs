@@ -6,7 +6,8 @@
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
 //! measure large calls there, `--time NAME LARGEST` with extents up to that number. `--plain LIBRARY
 //! [NAME,.. [LARGEST]]` compares with the plain loops of `bench/plain` on one thread. `--predict [NAME]` compares what
-//! this compiler predicts with the committed times of GPUs.
+//! this compiler predicts with the committed times of GPUs. `--compare [NAME,.. [LARGEST]]` runs large calls on the
+//! first GPU and on one thread of the CPU, and compares their results in every bit.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;
@@ -46,10 +47,15 @@ fn main() -> ExitCode {
         return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     if let [option, rest @ ..] = &args[..]
-        && ["--check", "--check=gpu"].contains(&option.as_str())
+        && ["--check", "--check=gpu", "--compare"].contains(&option.as_str())
     {
         let wanted = rest.first().map_or("", String::as_str);
-        return match measure::check(&corpus, wanted, option == "--check=gpu") {
+        let largest = rest.get(1).and_then(|n| n.parse().ok()).unwrap_or(1 << 26);
+        let checked = match option.as_str() {
+            "--compare" => measure::compare(&corpus, wanted, largest),
+            option => measure::check(&corpus, wanted, option == "--check=gpu"),
+        };
+        return match checked {
             Ok((right, wrong)) => {
                 wrong.iter().for_each(|e| println!("{e}"));
                 println!("{right} passed, {} failed", wrong.len());

@@ -1,6 +1,7 @@
 //! Predicted beside measured times: each program at a size that fits the device, beside what the
 //! device takes for the bytes and operations that the program asks for.
 
+use crate::array::Array;
 use crate::check;
 use crate::device::Device;
 use crate::figures::{Figures, figures, predicted};
@@ -185,6 +186,33 @@ pub fn check(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<(usize, Vec<
         }
     }
     Ok((right, wrong))
+}
+
+/// Compares the results of large calls on the first GPU with those of one thread of the CPU in every bit. Returns the
+/// number of programs that agree, and a message for each of the others.
+pub fn compare(corpus: &Corpus, wanted: &str, largest: i64) -> Result<(usize, Vec<String>), String> {
+    let devices = [true, false].map(|is_gpu| Device::open(is_gpu).map(|device| (device, is_gpu)));
+    let [gpu, cpu] = devices;
+    let devices = [gpu?, cpu?];
+    let limits = Limits { operations: 2e9, bytes: 5e8 };
+    let (mut equal, mut different) = (0, Vec::new());
+    for p in corpus.wanted(wanted) {
+        let results = || -> Result<Option<(i64, [Vec<Array>; 2])>, String> {
+            let Some((n, _)) = within(p, &compiled(p, true)?, &limits, largest)? else { return Ok(None) };
+            let inputs = p.large_inputs(n);
+            let of = |(device, is_gpu): &(Device, bool)| device.results(&compiled(p, *is_gpu)?, &inputs);
+            Ok(Some((n, [of(&devices[0])?, of(&devices[1])?])))
+        };
+        match results() {
+            Ok(None) => {}
+            Ok(Some((n, [gpu, cpu]))) => match check::first_difference(&gpu, &cpu) {
+                None => equal += 1,
+                Some(e) => different.push(format!("{} with extents of {n}: {e}", p.name)),
+            },
+            Err(e) => different.push(format!("{}: {e}", p.name)),
+        }
+    }
+    Ok((equal, different))
 }
 
 /// Measures the `wanted` programs ([`Corpus::wanted`]), with extents up to `largest`, and returns the table, the

@@ -77,7 +77,7 @@ pub const SCAN: Reason = Reason::new(
 pub const SORT: Reason = Reason::new(
     Bytes,
     &[Work, Launches],
-    "a radix sort has a pass for each 8 bits of a key, in five launches (digits counted by tiles, a scan of three, the move), each of which reads and writes keys and indices; shorter vectors merge runs in two launches for each doubling: no block waits for another one",
+    "a radix sort has a pass for each 8 bits of a key, in three launches (digits counted by tiles, the sums of these counts, the move), of which two read keys and one moves keys and indices; shorter vectors merge runs in two launches for each doubling: no block waits for another one",
 );
 /// Groups whose order is fixed.
 pub const GROUPED: Reason = Reason::new(

@@ -370,10 +370,14 @@ impl<'a> Machine<'a> {
                 let [count, tiles] = [*count, *tiles].map(|n| self.scalar(n, env).as_i64() as usize);
                 Array::vector(digits::counts(&self.array(*digits, env).elements, count, tiles))
             }
-            Op::ByDigit { tiles, digits, begins, src } => {
+            Op::DigitEnds { tiles, counts, .. } => {
                 let tiles = self.scalar(*tiles, env).as_i64() as usize;
-                let [digits, begins, src] = [*digits, *begins, *src].map(|x| self.array(x, env));
-                Array::vector(digits::moved(&src.elements, (&digits.elements, tiles), &begins.elements))
+                Array::vector(digits::ends(&self.array(*counts, env).elements, tiles))
+            }
+            Op::ByDigit { tiles, digits, ends, src } => {
+                let tiles = self.scalar(*tiles, env).as_i64() as usize;
+                let [digits, ends, src] = [*digits, *ends, *src].map(|x| self.array(x, env));
+                Array::vector(digits::moved(&src.elements, (&digits.elements, tiles), &ends.elements))
             }
             Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),

@@ -183,8 +183,9 @@ impl Decide {
                     }
                     Op::Put { at, src, base, after } => self.launch(n, &[at, src, base, after], &[], false),
                     Op::DigitCounts { digits, .. } => self.launch(n, &[digits], &[], false),
-                    Op::ByDigit { digits, begins, src, .. } => {
-                        self.launch(n, &[digits, begins, src], &[], false);
+                    Op::DigitEnds { counts, .. } => self.launch(n, &[counts], &[], false),
+                    Op::ByDigit { digits, ends, src, .. } => {
+                        self.launch(n, &[digits, ends, src], &[], false);
                     }
                     Op::Scan { init, src, .. } => {
                         let before = self.context(&[init], false);

@@ -1,6 +1,6 @@
 //! The steps of a radix sort (`core/digits.rs`), with a block for each tile. One step counts the tile's elements by
-//! digit, and a later one moves the elements (D. Merrill, A. Grimshaw, "High performance and scalable radix sorting",
-//! 2011).
+//! digit, another one sums the counts (`radix_sort/sums.rs`), and the last one moves the elements (D. Merrill,
+//! A. Grimshaw, "High performance and scalable radix sorting", 2011).
 //!
 //! **Count.** A warp has 512 neighbouring elements of the tile, and a counter in shared memory for each of the 256
 //! digits, to which its lanes add by atomic operations. The tile's counts are the sums of its warps' counters.
@@ -17,8 +17,10 @@
 //! neighbouring threads store to neighbouring addresses, except where a digit ends. Elements past the last one count
 //! as elements with the last digit: their places are behind all others of the tile, and nothing stores them.
 
+mod sums;
+
 use super::elements::Elements;
-use super::expressions::{int32, thread, to_i64, warp_number};
+use super::expressions::{int32, masked, thread, to_i64, warp_number};
 use super::partial_tile::PartialTile;
 use super::segments::lane;
 use super::thread_layout::ThreadLayout;
@@ -32,7 +34,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::element;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
-use crate::schedule::facts::radix::RadixStep;
+use crate::schedule::facts::radix::{RadixStep, Work};
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
@@ -71,6 +73,9 @@ pub fn main(
     step: &RadixStep,
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
+    if step.work == Work::Sum {
+        return Ok((sums::main(l, fused, step)?, Grid::Segments(1)));
+    }
     // four blocks are resident on a multiprocessor, so that some rank or store while others load; addresses with
     // strides take more registers, so that fewer blocks fit
     l.k.kernel.min_resident_blocks = if layout.strided { 2 } else { 4 };
@@ -85,15 +90,28 @@ pub fn main(
     let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), &mut out);
     let counters = l.k.share("counters", Ty::U32, (WARPS * DIGITS) as u32);
     let of_warp = bind(l, "own", warp.clone().times(int32(DIGITS as i32)), &mut out);
-    let number = to_i64(thread()).times(tiles).plus(tile);
+    let number = to_i64(thread()).times(tiles.clone()).plus(tile);
     let number = bind(l, "number", number, &mut out);
     let is_full = Expr::binary(BinaryOp::Eq, in_tile.clone(), int32(DIGIT_TILE as i32));
     let is_full = bind(l, "full", is_full, &mut out);
     let base = to_i64(warp.clone().times(int32(OF_WARP as i32)).plus(lane.clone()));
     let base = bind(l, "base", begin.plus(base), &mut out);
     let elements = Elements::new(l, base, (0..OF_THREAD).map(|k| k * WARP as i64).collect(), 1);
-    let code =
-        Code { fused, step, layout, elements, lane, warp, n, in_tile, is_full, counters, of_warp, number };
+    let code = Code {
+        fused,
+        step,
+        layout,
+        elements,
+        lane,
+        warp,
+        n,
+        in_tile,
+        is_full,
+        counters,
+        of_warp,
+        tiles,
+        number,
+    };
     code.clear(&mut out);
     if step.moves() {
         let (digits, keys) = code.digits_and_keys(l, &mut out)?;
@@ -128,7 +146,9 @@ struct Code<'a> {
     /// The counters of all warps, and the index of the first one of the thread's warp.
     counters: Mem,
     of_warp: Expr,
-    /// The index of the count of the thread's digit in this tile, in the matrix of digits and tiles.
+    /// The number of tiles, and the index of the count of the thread's digit in this tile, in the matrix of digits and
+    /// tiles.
+    tiles: Expr,
     number: Expr,
 }
 
@@ -228,33 +248,19 @@ impl Code<'_> {
     /// destination of a place: `place + distances[digit_of[place]]`. Each warp's counter of a digit is replaced by the
     /// place of the warp's first element with that digit.
     fn places(&self, l: &mut Lower, ranks: &[Expr], counts: &[Expr], out: &mut Vec<Stmt>) -> Result<Places> {
-        let sums = l.k.share("sums", Ty::U32, WARPS as u32);
         let total = bind(l, "total", sum(counts.to_vec()), out);
-        let up_to = self.scan_warp(l, &total, out);
-        let is_last = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(WARP as i32 - 1));
-        out.push(Stmt::If(is_last, vec![Stmt::Store(sums, self.warp.clone(), up_to.clone())], vec![]));
-        out.push(Stmt::Barrier);
+        let (of_digit, before) = self.ends(l, out)?;
+        let sums = BlockScan::new(l, [total, of_digit], out);
+        let [first, of_lower] = sums.before(l, out);
         let distances = l.k.share("distances", Ty::I64, DIGITS as u32);
-        let mut first = up_to.minus(total.clone());
-        for w in 0..WARPS - 1 {
-            let sum = Expr::load(sums, int32(w as i32));
-            let is_before = Expr::binary(BinaryOp::Lt, int32(w as i32), self.warp.clone());
-            first = first.plus(is_before.select(sum, Expr::Lit(Lit::zero(Ty::U32))));
-        }
-        let first = bind(l, "first", first, out);
         let mut of_warp = first.clone();
         for (w, count) in (0..).zip(counts) {
             out.push(Stmt::Store(self.counters, self.counter(w), of_warp.clone()));
             of_warp = bind(l, "first", of_warp.plus(count.clone()), out);
         }
-        let (_, var) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.step.begin(&mut l.launch.g, var).into_iter().collect();
-        let known = [(var, self.number.clone())];
-        let begins = l.in_block(|l| l.region(&known, &roots, &self.number, out))?;
-        for begin in begins {
-            let begin = bind(l, "to", begin, out);
-            out.push(Stmt::Store(distances, thread(), begin.minus(to_i64(first.clone()))));
-        }
+        // of at most 2^32 elements, one with this digit stands behind fewer
+        let begin = bind(l, "to", to_i64(of_lower).plus(before), out);
+        out.push(Stmt::Store(distances, thread(), begin.minus(to_i64(first))));
         out.push(Stmt::Barrier);
         let digit_of = l.k.share("digits", Ty::U8, DIGIT_TILE as u32);
         let mut own = Vec::new();
@@ -271,17 +277,22 @@ impl Code<'_> {
         Ok(Places { own, digit_of, distances })
     }
 
-    /// Returns the inclusive prefix sum over the lanes of a warp.
-    fn scan_warp(&self, l: &mut Lower, value: &Expr, out: &mut Vec<Stmt>) -> Expr {
-        let (mut sum, mut distance) = (value.clone(), 1);
-        while distance < WARP {
-            let lower = bind(l, "lower", Expr::ShuffleUp(Box::new(sum.clone()), distance), out);
-            let has_lower = Expr::binary(BinaryOp::Ge, self.lane.clone(), int32(distance as i32));
-            let zero = Expr::Lit(Lit::zero(Ty::U32));
-            sum = bind(l, "sum", sum.plus(has_lower.select(lower, zero)), out);
-            distance *= 2;
+    /// Returns the number of elements with the thread's digit, u32, and the number of those in the tiles before.
+    fn ends(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<(Expr, Expr)> {
+        let one = Expr::int(1);
+        let last = to_i64(thread()).plus(one.clone()).times(self.tiles.clone()).minus(one.clone());
+        let before = Expr::binary(BinaryOp::Max, self.number.clone().minus(one), Expr::int(0));
+        let mut ends = Vec::new();
+        for at in [last, before] {
+            let at = bind(l, "at", at, out);
+            let (_, var) = l.launch.g.fresh_var(Ty::I64);
+            let roots: Vec<NodeId> = self.step.end(&mut l.launch.g, var).into_iter().collect();
+            let values = l.in_block(|l| l.region(&[(var, at.clone())], &roots, &at, out))?;
+            ends.extend(values.into_iter().map(|e| bind(l, "end", e, out)));
         }
-        sum
+        let is_first = Expr::binary(BinaryOp::Eq, Expr::Place(Gpu::Block), int32(0));
+        let before = is_first.select(Expr::int(0), ends.remove(1));
+        Ok((Expr::Cast(Ty::U32, Box::new(ends.remove(0))), before))
     }
 
     /// Stores the elements of the tile at their destinations, array by array. Those of the first one may be in
@@ -360,6 +371,63 @@ impl Code<'_> {
         let of_thread = (0..OF_THREAD as i32).map(|k| thread().plus(int32(k * THREADS as i32)));
         of_thread.map(|from| bind(l, "to", of_place(from), out)).collect()
     }
+}
+
+/// Sums of values of u32 over the threads of a block.
+struct BlockScan<const N: usize> {
+    /// The values of the thread, and those up to it in its warp.
+    values: [Expr; N],
+    up_to: [Expr; N],
+    /// The sums of the warps.
+    of_warps: [Mem; N],
+}
+
+impl<const N: usize> BlockScan<N> {
+    /// Writes the sums within warps, and a barrier.
+    fn new(l: &mut Lower, values: [Expr; N], out: &mut Vec<Stmt>) -> BlockScan<N> {
+        let lane = masked(thread(), WARP.into());
+        let up_to = values.clone().map(|value| scan_warp(l, &lane, value, out));
+        let of_warps = [(); N].map(|()| l.k.share("sums", Ty::U32, WARPS as u32));
+        let is_last = Expr::binary(BinaryOp::Eq, lane, int32(WARP as i32 - 1));
+        let store = |(mem, sum): (&Mem, &Expr)| Stmt::Store(*mem, warp_number(), sum.clone());
+        let stores = of_warps.iter().zip(&up_to).map(store).collect();
+        out.push(Stmt::If(is_last, stores, vec![]));
+        out.push(Stmt::Barrier);
+        BlockScan { values, up_to, of_warps }
+    }
+
+    /// Returns the sums over all threads before this one.
+    fn before(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> [Expr; N] {
+        std::array::from_fn(|k| {
+            let mut before = self.up_to[k].clone().minus(self.values[k].clone());
+            for w in 0..WARPS as i32 - 1 {
+                let is_before = Expr::binary(BinaryOp::Lt, int32(w), warp_number());
+                let sum = Expr::load(self.of_warps[k], int32(w));
+                before = before.plus(is_before.select(sum, Expr::Lit(Lit::zero(Ty::U32))));
+            }
+            bind(l, "before", before, out)
+        })
+    }
+
+    /// Returns the sums over all threads.
+    fn all(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> [Expr; N] {
+        self.of_warps.map(|mem| {
+            let sums = (0..WARPS as i32).map(|w| Expr::load(mem, int32(w))).collect();
+            bind(l, "all", sum(sums), out)
+        })
+    }
+}
+
+/// Returns the sums of values of u32 over the lanes of a warp up to each lane.
+fn scan_warp(l: &mut Lower, lane: &Expr, value: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let (mut sum, mut distance) = (value, 1);
+    while distance < WARP {
+        let lower = bind(l, "lower", Expr::ShuffleUp(Box::new(sum.clone()), distance), out);
+        let has_lower = Expr::binary(BinaryOp::Ge, lane.clone(), int32(distance as i32));
+        sum = bind(l, "sum", sum.plus(has_lower.select(lower, Expr::Lit(Lit::zero(Ty::U32)))), out);
+        distance *= 2;
+    }
+    sum
 }
 
 fn sum(all: Vec<Expr>) -> Expr {

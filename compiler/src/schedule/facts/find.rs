@@ -129,7 +129,7 @@ impl LaunchContext<'_, '_> {
         let index = self.g.sample_index(1)[0].1;
         let own = step.sample(&mut self.g, items, index);
         // elements may go to any place, so no output may be an input
-        let others: Vec<NodeId> = own.iter().copied().chain(step.begin(&mut self.g, index)).collect();
+        let others: Vec<NodeId> = own.iter().copied().chain(step.end(&mut self.g, index)).collect();
         self.find_facts_of_elements((own, &others), index, Some(DIGIT_TILE as u32));
     }
 }

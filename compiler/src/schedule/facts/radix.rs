@@ -1,5 +1,6 @@
-//! The steps of a radix sort ([`crate::core::digits`]) as launches: one counts the digits in each tile, another moves
-//! elements to the places of their digits. A launch is one step, and its unit of work is a tile.
+//! The steps of a radix sort ([`crate::core::digits`]) as launches: one counts the digits in each tile, another one sums
+//! the counts of each digit, and the last one moves elements to the places of their digits. A launch is one step, and
+//! its unit of work is a tile, or a digit for sums.
 //!
 //! An output must not be an input: a tile stores to places whose elements another tile may not have read yet.
 
@@ -12,9 +13,24 @@ use crate::schedule::groups::items::Item;
 #[derive(Clone, Copy)]
 pub struct RadixStep {
     tiles: NodeId,
-    digits: NodeId,
-    /// The places where the elements of each digit and tile begin, if elements are moved; `None` if they are counted.
-    begins: Option<NodeId>,
+    /// The digits of the elements, or the counts that are summed.
+    src: NodeId,
+    /// What it does.
+    pub work: Work,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// It counts the digits of each tile.
+    Count,
+    /// It sums the counts of each digit over the tiles.
+    Sum,
+    /// It moves elements, given how many there are of each digit up to the end of each tile.
+    Move {
+        /// The sums of the counts.
+        ends: NodeId,
+    },
 }
 
 impl RadixStep {
@@ -22,9 +38,10 @@ impl RadixStep {
     pub fn of_item(g: &Graph, it: &Item) -> Option<RadixStep> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         match *g.op(x) {
-            Op::DigitCounts { tiles, digits, .. } => Some(RadixStep { tiles, digits, begins: None }),
-            Op::ByDigit { tiles, digits, begins, .. } => {
-                Some(RadixStep { tiles, digits, begins: Some(begins) })
+            Op::DigitCounts { tiles, digits: src, .. } => Some(RadixStep { tiles, src, work: Work::Count }),
+            Op::DigitEnds { tiles, counts: src, .. } => Some(RadixStep { tiles, src, work: Work::Sum }),
+            Op::ByDigit { tiles, digits: src, ends, .. } => {
+                Some(RadixStep { tiles, src, work: Work::Move { ends } })
             }
             _ => None,
         }
@@ -35,9 +52,9 @@ impl RadixStep {
         group.first().and_then(|it| RadixStep::of_item(g, it))
     }
 
-    /// Whether elements are moved, rather than counted.
+    /// Whether elements are moved.
     pub fn moves(&self) -> bool {
-        self.begins.is_some()
+        matches!(self.work, Work::Move { .. })
     }
 
     /// Returns the number of tiles, as a node.
@@ -47,18 +64,21 @@ impl RadixStep {
 
     /// Returns the number of elements, as a node.
     pub fn length(&self, g: &mut Graph) -> NodeId {
-        extent(g, self.digits, 0)
+        extent(g, self.src, 0)
     }
 
-    /// Returns the digit of the element at an index.
+    /// Returns the digit of the element at an index, or the count that is summed.
     pub fn digit(&self, g: &mut Graph, index: NodeId) -> NodeId {
-        element(g, self.digits, index)
+        element(g, self.src, index)
     }
 
-    /// Returns the place where the elements of a digit and tile begin. `number` is the index of that pair in the
-    /// matrix of counts.
-    pub fn begin(&self, g: &mut Graph, number: NodeId) -> Option<NodeId> {
-        self.begins.map(|begins| element(g, begins, number))
+    /// Returns how many elements with a digit there are up to the end of a tile, if elements are moved. `number` is the
+    /// index of that pair in the matrix of counts.
+    pub fn end(&self, g: &mut Graph, number: NodeId) -> Option<NodeId> {
+        match self.work {
+            Work::Move { ends } => Some(element(g, ends, number)),
+            Work::Count | Work::Sum => None,
+        }
     }
 
     /// Returns all nodes that the launch computes for an element, for estimates.

@@ -49,10 +49,9 @@ pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
         }
         (Op::Bins { .. }, _) | (_, Op::Bins { .. }) => false,
         (Op::Put { at: a, after: c, .. }, Op::Put { at: b, after: d, .. }) => (a, c) == (b, d),
-        (
-            Op::ByDigit { digits, begins, .. },
-            Op::ByDigit { digits: other_digits, begins: other_begins, .. },
-        ) => (digits, begins) == (other_digits, other_begins),
+        (Op::ByDigit { digits, ends, .. }, Op::ByDigit { digits: other_digits, ends: other_ends, .. }) => {
+            (digits, ends) == (other_digits, other_ends)
+        }
         (a_op, b_op) if a_op.is_stored_apart() || b_op.is_stored_apart() => {
             tuples::are_components(g, array(a), array(b))
         }

@@ -339,6 +339,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         // the parts
         Op::Bins { parts, .. } => vec![*parts],
         Op::DigitCounts { tiles, .. } | Op::ByDigit { tiles, .. } => vec![*tiles],
+        Op::DigitEnds { digits, .. } => vec![*digits],
         Op::Put { src, .. } => domain(g, *src),
         Op::Place { at, src } => domain(g, Placed::scan(g, *at, *src)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }

@@ -1,0 +1,60 @@
+//! The sums of the counts of each digit over the tiles, with a block for each digit. In a turn of its loop, a thread
+//! sums the counts of neighbouring tiles, and the block scans the threads' sums.
+
+use super::{BlockScan, THREADS};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::{thread, to_i64};
+use crate::schedule::element::lower::{Lower, bind};
+use crate::schedule::facts::radix::RadixStep;
+use crate::schedule::groups::FusedGroup;
+
+/// The number of neighbouring tiles of a thread.
+const OF_THREAD: i64 = 4;
+
+/// Writes the code of a thread.
+pub fn main(l: &mut Lower, fused: &FusedGroup, step: &RadixStep) -> Result<Vec<Stmt>> {
+    let tiles = l.launch.host(step.tiles());
+    let mut out = Vec::new();
+    let row = bind(l, "row", to_i64(Expr::Place(Gpu::Block)).times(tiles.clone()), &mut out);
+    let [first, before] = ["first", "before"].map(|name| l.k.reg(name, Ty::I64));
+    out.push(Stmt::Var(first, to_i64(thread()).times(Expr::int(OF_THREAD))));
+    out.push(Stmt::Var(before, Expr::int(0)));
+    let mut body = Vec::new();
+    // all threads of the block take part in the sums as long as one has tiles
+    let begin = Expr::Reg(first).minus(to_i64(thread()).times(Expr::int(OF_THREAD)));
+    let mut counts = Vec::new();
+    for k in 0..OF_THREAD {
+        let tile = Expr::Reg(first).plus(Expr::int(k));
+        let has_tile = Expr::binary(BinaryOp::Lt, tile.clone(), tiles.clone());
+        let at = bind(l, "at", row.clone().plus(tile), &mut body);
+        let count = l.k.reg("count", Ty::U32);
+        body.push(Stmt::Var(count, Expr::Lit(Lit::zero(Ty::U32))));
+        let (_, var) = l.launch.g.fresh_var(Ty::I64);
+        let root = step.digit(&mut l.launch.g, var);
+        let mut load = Vec::new();
+        let values = l.in_block(|l| l.region(&[(var, at.clone())], &[root], &at, &mut load))?;
+        load.extend(values.into_iter().map(|e| Stmt::Assign(count, Expr::Cast(Ty::U32, Box::new(e)))));
+        body.push(Stmt::If(has_tile.clone(), load, vec![]));
+        counts.push((at, has_tile, Expr::Reg(count)));
+    }
+    let own = super::sum(counts.iter().map(|(_, _, count)| count.clone()).collect());
+    let own = bind(l, "own", own, &mut body);
+    let scan = BlockScan::new(l, [own], &mut body);
+    let [lower] = scan.before(l, &mut body);
+    let mut end = bind(l, "end", Expr::Reg(before).plus(to_i64(lower)), &mut body);
+    let mems: Vec<_> = fused.items.iter().map(|it| l.launch.output(it)).collect();
+    for (at, has_tile, count) in counts {
+        end = bind(l, "end", end.plus(to_i64(count)), &mut body);
+        let stores = mems.iter().map(|mem| Stmt::Store(*mem, at.clone(), end.clone())).collect();
+        body.push(Stmt::If(has_tile, stores, vec![]));
+    }
+    let [all] = scan.all(l, &mut body);
+    body.push(Stmt::Assign(before, Expr::Reg(before).plus(to_i64(all))));
+    body.push(Stmt::Assign(first, Expr::Reg(first).plus(Expr::int(i64::from(THREADS) * OF_THREAD))));
+    // every thread has read the warps' sums before the next turn replaces them
+    body.push(Stmt::Barrier);
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, begin, tiles), body));
+    Ok(out)
+}
