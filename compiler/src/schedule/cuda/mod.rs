@@ -119,7 +119,8 @@ pub fn kernels(
             written => written?,
         };
         // if the variant that leaves partial results was left out, there is nothing to join
-        if grid.follows() && !written.last().is_some_and(|w: &Written| w.grid.leaves_parts()) {
+        let leaves_parts = |w: &Written| w.grid.leaves_parts() && !w.group.variants.is_empty();
+        if grid.follows() && !written.last().is_some_and(leaves_parts) {
             continue;
         }
         let strategy = group.choice.strategy(fused, c.facts.nested);
@@ -275,6 +276,7 @@ fn emit(
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => reduce::main(l, fused, scalars, layout)?,
+        Choice::StoredReduction(kernel) => reduce::main_of_stored(l, fused, scalars, *kernel, layout)?,
         Choice::PackedReduction { batch } => (
             packed_reduction::main(l, fused, scalars, *batch)?,
             Grid::Tiles { min_span: *batch, max_span: packed_reduction::MAX_SPAN },

@@ -15,8 +15,8 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     bins, contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
-    plane_walk, product, put, radix_sort, register_tiling, resident_columns, resident_rows, scan, small_map,
-    stencil_chain, stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
+    plane_walk, product, put, radix_sort, reduce, register_tiling, resident_columns, resident_rows, scan,
+    small_map, stencil_chain, stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -213,6 +213,12 @@ fn elements(
                 layout,
                 list(&[("_packed", guards.narrow()), ("_packed_wide", guards)], Profit::default()),
             ));
+        }
+        for (kernel, suffix, profit) in reduce::stored_kernels(l, fused) {
+            let layout = ThreadLayout { threads: kernel.threads(), ..layout };
+            let variants = list(&[(suffix, Guards::contiguous().narrow())], profit);
+            let both = group((Choice::StoredReduction(kernel), Vec::new()), layout, variants);
+            groups.push(VariantGroup { may_be_left_out: !kernel.follows(), ..both });
         }
         if product.is_none() {
             groups.extend(transposed_tile::variants(l, fused, inner, layout));

@@ -4,7 +4,7 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    bins, contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product,
+    bins, contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product, reduce,
     register_tiling, resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product,
     thread_rows, transposed_tile,
 };
@@ -66,6 +66,8 @@ pub enum Choice {
     SmallMap,
     /// Reductions by the fixed tree.
     Reduction,
+    /// Reductions of few long elements by the fixed tree: one of the two kernels.
+    StoredReduction(reduce::StoredKernel),
     /// Reductions of narrow elements in any order, which load `batch` tiles together.
     PackedReduction { batch: u32 },
     /// Loops that all elements of a block run together, tile by tile through shared memory.
@@ -135,7 +137,9 @@ impl Choice {
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
-            Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,
+            Choice::Reduction | Choice::PackedReduction { .. } | Choice::StoredReduction(_) => {
+                Strategy::Reduction
+            }
             Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
