@@ -191,7 +191,12 @@ fn fold(
         fold.step(&mut l.launch.g, &before, &e)
     };
     out.extend(accs.iter().zip(start).map(|(acc, start)| Stmt::Var(*acc, start)));
-    let pays = batches::pay(l, batches::OF_REDUCTION, |l| next(l, 0));
+    // a reduction has other variants for few elements, whose steps go on together; a fold has its steps alone
+    let most = match l.launch.g.op(nodes[0]) {
+        Op::Fold { .. } => batches::OF_ELEMENT_LOOP,
+        _ => batches::OF_REDUCTION,
+    };
+    let pays = batches::pay(l, most, |l| next(l, 0));
     let reads: &mut batches::Reads = &mut |l, (k, number), out| {
         let known = [place.vars, &[(first, k)]].concat();
         let next = next(l, number);

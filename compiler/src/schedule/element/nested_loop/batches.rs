@@ -1,7 +1,7 @@
 //! Loops of a thread on a GPU that go on by several short steps at once (unrolling), so that the loads of a batch are
 //! in flight together, and a batch has one test of the end.
 
-use crate::core::{NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet as HashSet;
 pub const BATCH: i64 = 4;
 /// The maximum number of operations of a reduction's step that is written several times.
 pub const OF_REDUCTION: usize = 40;
-/// The same for a step of an element's own loop, which is written once otherwise.
+/// The same for a step of a fold or of an element's own loop, which is written once otherwise.
 pub const OF_ELEMENT_LOOP: usize = 100;
 
 /// The maximum number of reads of a step that stand before the steps of a batch.
@@ -32,6 +32,12 @@ pub type Numbered<'a> = dyn FnMut(&mut Lower, (Expr, i64), Ahead, &mut Vec<Stmt>
 /// 1.25 times as slow (one H200).
 pub fn has_room(l: &Lower) -> bool {
     !l.k.strided && !l.k.kernel.stages_tiles()
+}
+
+/// Returns the number of operations of some values; `None` if they have loops.
+pub fn operations(g: &Graph, roots: &[NodeId]) -> Option<usize> {
+    let inside = g.reachable_until(roots.iter().copied(), |n| g.is_closed(n));
+    inside.iter().all(|n| !g.op(*n).is_loop()).then_some(inside.len())
 }
 
 /// Whether a loop goes on by batches whose step has the values that `next` makes: the step has at most `most`
