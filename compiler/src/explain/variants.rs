@@ -132,6 +132,8 @@ fn block(v: &gpu::GpuVariant) -> String {
         Grid::Shares(n) => {
             format!("joins to what the one above fills, a block of a part for {n} of its bins")
         }
+        Grid::Stores(n) => format!("computes {n} elements a block"),
+        Grid::Stored => format!("a tile of {TILE} of what the one above computes for 128 threads"),
         Grid::Tickets { resident, .. } => {
             format!("segments by ticket, {resident} blocks a multiprocessor")
         }

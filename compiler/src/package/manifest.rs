@@ -108,6 +108,8 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         Grid::Joins(n) => json!({ "joins": n }),
         Grid::Fills(n) => json!({ "fills": n }),
         Grid::Shares(n) => json!({ "shares": n }),
+        Grid::Stores(n) => json!({ "stores": n }),
+        Grid::Stored => json!({ "stored": 1 }),
         Grid::Tickets { resident, words } => json!({ "tickets": [resident, words] }),
         Grid::One => json!({ "blocks": 1 }),
     };

@@ -68,7 +68,7 @@ pub struct GpuVariant {
 /// launched after it and continues with the values that it leaves in scratch or in the result.
 ///
 /// ```text
-/// Panels -> Sums      Packs -> Packed      Parts -> Joins      Fills -> Shares
+/// Panels -> Sums      Packs -> Packed      Parts -> Joins      Fills -> Shares      Stores -> Stored
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the fields are described with their variant")]
@@ -123,6 +123,11 @@ pub enum Grid {
     /// The second kernel for bins in the result. Several blocks share the elements of a part: one for each so many
     /// bins.
     Shares(u32),
+    /// The first kernel of a reduction of few long elements. A block computes this many of them, into scratch.
+    Stores(u32),
+    /// The second kernel of a reduction of few long elements. A team of 128 threads reduces a tile of 2048 elements in
+    /// scratch; there is at least one block.
+    Stored,
     /// Persistent blocks take segments by tickets from a counter: `resident` blocks for each multiprocessor, or one
     /// for each segment if that is less, but at least one. The launch leaves all counters at zero. Each segment has
     /// `words` pairs of counters behind the first [`TICKET_COUNTERS`], and [`TICKET_VALUES`] elements of each scratch
@@ -151,6 +156,8 @@ impl Grid {
             | Grid::Packed { .. }
             | Grid::Parts(_)
             | Grid::Joins(_)
+            | Grid::Stores(_)
+            | Grid::Stored
             | Grid::Tickets { .. } => true,
             Grid::One
             | Grid::Fills(_)
@@ -169,7 +176,7 @@ impl Grid {
     pub fn blocks(self, extents: &[u64], segment: u64, threads: u32, span: u32) -> u64 {
         let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);
         match self {
-            Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
+            Grid::Elements(each) | Grid::Segments(each) | Grid::Stores(each) => n.div_ceil(each.into()),
             Grid::Clusters { blocks, segments } => n.div_ceil(segments.into()).saturating_mul(blocks.into()),
             Grid::Packs(piece) => pieces(extents, segment, piece.into()).div_ceil(threads.into()),
             Grid::Plane { rows, columns } | Grid::Packed { rows, columns } => {
@@ -196,7 +203,7 @@ impl Grid {
                 let of_block = u64::from(threads / WARP) * u64::from(span);
                 n.saturating_mul(segment.div_ceil(TILE as u64).div_ceil(of_block).max(1))
             }
-            Grid::Tiles { .. } => {
+            Grid::Tiles { .. } | Grid::Stored => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
                 let tiles = n.div_ceil(tile);
                 // the number of blocks of a group of 2048 tiles; the last group has only blocks that have a tile
@@ -218,13 +225,19 @@ impl Grid {
 
     /// Whether the grid is the first one of a pair, so that another kernel is launched after the variant ([`Grid`]).
     pub fn leaves_parts(&self) -> bool {
-        matches!(self, Grid::Panels { .. } | Grid::Packs(_) | Grid::Parts(_) | Grid::Fills(_))
+        matches!(
+            self,
+            Grid::Panels { .. } | Grid::Packs(_) | Grid::Parts(_) | Grid::Fills(_) | Grid::Stores(_)
+        )
     }
 
     /// Whether the grid is the second one of a pair, so that the variant is launched only after another one
     /// ([`Grid`]).
     pub fn follows(&self) -> bool {
-        matches!(self, Grid::Sums { .. } | Grid::Packed { .. } | Grid::Joins(_) | Grid::Shares(_))
+        matches!(
+            self,
+            Grid::Sums { .. } | Grid::Packed { .. } | Grid::Joins(_) | Grid::Shares(_) | Grid::Stored
+        )
     }
 }
 

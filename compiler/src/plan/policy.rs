@@ -9,7 +9,8 @@
 //! - a split-K product: the second one adds the panels' sums;
 //! - a product with packed operands: the first one packs, the second one multiplies;
 //! - rows and columns at once: the second one joins the parts of columns;
-//! - bins in the result: the first one fills the bins with the identity, the second one joins the elements to them.
+//! - bins in the result: the first one fills the bins with the identity, the second one joins the elements to them;
+//! - a reduction of few long elements: the first one computes the elements, the second one reduces them.
 //!
 //! The plan has no step for the second kernel, because a plan is made once for CPUs and GPUs, and whether a product
 //! is split is decided at the call, from its shape and strides. A [`Decision`] therefore lists the kernel launches of
@@ -268,7 +269,9 @@ impl GpuVariant {
                 pieces(extents, segment, piece.into()).saturating_mul(WORDS_OF_PIECE) <= 2 * MAX_SCRATCH
             }
             // the kernel after it joins two levels of the tree (semantics 5.1), and so this many tiles
-            Grid::Parts(_) => Space { extents, inner_length: segment }.elements() <= (TILE * TILE) as u64,
+            Grid::Parts(_) | Grid::Stores(_) => {
+                Space { extents, inner_length: segment }.elements() <= (TILE * TILE) as u64
+            }
             grid => !grid.follows(),
         }
     }

@@ -285,6 +285,7 @@ impl Scheduler<'_> {
         let segment = segment.or(c.facts.resident.as_ref().map(|r| r.length));
         let segment = segment.or(c.facts.rows_and_columns.as_ref().map(|r| r.rows.length));
         let segment = segment.or(c.facts.length_of_rows);
+        let segment = segment.or(c.facts.row_fold.as_ref().map(|r| r.length));
         let segment = segment.or_else(|| Bins::of(&c.g, &fused.items).map(|bins| bins.count));
         let segment = segment.or_else(|| facts::products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;

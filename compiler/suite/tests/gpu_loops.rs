@@ -5,7 +5,7 @@ use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_suite::gpu::Layout;
-use arraygpu_suite::versions::{check_source, compiled};
+use arraygpu_suite::versions::{self, check_source, compiled};
 
 /// Calls a function in every layout, and compares with the interpreter.
 fn check(text: &str, args: &[Value], recorded: bool) {
@@ -317,5 +317,34 @@ fn elements_are_read_from_outside() {
         for j in [0, 4, 5, 6, 90, -1, 1 << 62, i64::MAX] {
             check(&text, &[integers(5), Value::Scalar(Lit::i64(j))], !(0..5).contains(&j));
         }
+    }
+}
+
+/// Few long elements of reductions are computed by a kernel of their own, of which another one reduces the results.
+#[test]
+fn few_long_elements_are_stored_first() {
+    let text = "func @s(%x: [f32]) -> (sum: f32, odd: f32) {
+  %n = len %x
+  %long = generate %n (%i: i64) {
+    %steps = and %i, 7i64
+    %v = elem %x, %i
+    %k = loop 0 (%t: i64, %a: f32) by %steps from %v {
+      %b = mul_add %a, 0.5f32, %v
+      %t1 = tuple true, %b
+      yield %t1
+    }
+    yield %k
+  }
+  %sum = reduce (%a: f32, %b: f32) from 1f32 over %long { %c = add %a, %b yield %c }
+  %odd = reduce (%a: f32, %b: f32) from 3f32 over %long { %c = mul_add %a, 0.5f32, %b yield %c }
+  return %sum, %odd
+}";
+    let compiled = compiled(text, None);
+    for n in [0, 1, 63, 64, 65, 2047, 2049, 4097, 9 * 2048 + 1] {
+        let args = [Value::Vector((0..n).map(|i| Lit::f32((i % 19) as f32 - 9.5)).collect())];
+        let ran = versions::check(&compiled, &args, &format!("n = {n}"));
+        let of = |suffix: &str| ran.iter().filter(|entry| entry.ends_with(suffix)).count();
+        let [stores, stored] = [of("_stores"), of("_stored")];
+        assert!(stored > 0 && (stores == stored || n == 0 && stores == 0), "n = {n}: {ran:?}");
     }
 }

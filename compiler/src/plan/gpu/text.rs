@@ -42,6 +42,8 @@ impl Display for GpuKernel {
                 Grid::Joins(n) => write!(f, " joins {n}")?,
                 Grid::Fills(n) => write!(f, " fills {n}")?,
                 Grid::Shares(n) => write!(f, " shares {n}")?,
+                Grid::Stores(n) => write!(f, " stores {n}")?,
+                Grid::Stored => write!(f, " stored")?,
                 Grid::Tickets { resident, words } => write!(f, " tickets {resident} words {words}")?,
                 Grid::One => write!(f, " one")?,
             }
@@ -127,11 +129,13 @@ fn kernel(c: &mut Cursor) -> Result<GpuKernel> {
             Grid::Packed { .. } => matches!(before, Some(Grid::Packs(_))),
             Grid::Joins(_) => matches!(before, Some(Grid::Parts(_))),
             Grid::Shares(_) => matches!(before, Some(Grid::Fills(_))),
+            Grid::Stored => matches!(before, Some(Grid::Stores(_))),
             _ => !before.is_some_and(|grid| grid.leaves_parts()),
         };
         if !belongs || (v.grid.leaves_parts() && at + 1 == k.variants.len()) {
             return Err(c.error(
-                "sums belong behind panels, packed behind packs, joins behind parts, shares behind fills",
+                "sums belong behind panels, packed behind packs, joins behind parts, shares behind fills, stored \
+                 behind stores",
             ));
         }
     }
@@ -201,6 +205,8 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         "joins" => Grid::Joins(c.u32()?),
         "fills" => Grid::Fills(c.u32()?),
         "shares" => Grid::Shares(c.u32()?),
+        "stores" => Grid::Stores(c.u32()?),
+        "stored" => Grid::Stored,
         "tickets" => {
             let resident = c.u32()?;
             c.expect("words")?;
@@ -212,7 +218,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) | Grid::Joins(n) => n > 0,
-        Grid::Fills(n) | Grid::Shares(n) => n > 0,
+        Grid::Fills(n) | Grid::Shares(n) | Grid::Stores(n) => n > 0,
         Grid::Packs(n) => matches!(n, 4 | 8),
         Grid::Parts(n) => n.is_power_of_two() && n <= COLUMNS as u32,
         Grid::Clusters { blocks, segments } => matches!(blocks, 2 | 4 | 8) && segments > 0,
@@ -232,7 +238,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         }
         Grid::Strips { columns, min_span, max_span } => columns > 0 && powers(min_span, max_span),
         Grid::Tickets { resident, words } => (1..=32).contains(&resident) && (1..=32).contains(&words),
-        Grid::One => true,
+        Grid::Stored | Grid::One => true,
     };
     if shared > MAX_SHARED_ANYWHERE
         || threads == 0
@@ -242,7 +248,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     {
         return Err(c.error("no grid can be like this"));
     }
-    if matches!(grid, Grid::Tiles { .. }) && !threads.is_multiple_of(COLUMNS as u32) {
+    if matches!(grid, Grid::Tiles { .. } | Grid::Stored) && !threads.is_multiple_of(COLUMNS as u32) {
         return Err(c.error(format!("{entry}: {threads} threads for tiles of {COLUMNS} columns")));
     }
     let profit = Profit::parse(c)?;

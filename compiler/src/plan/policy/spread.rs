@@ -103,7 +103,11 @@ impl GpuVariant {
                 let elements = space.inner_length.saturating_mul(parts);
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
-            Grid::Joins(_) => Spread { span: Some(1), ..none },
+            Grid::Joins(_) | Grid::Stored => Spread { span: Some(1), ..none },
+            // the elements; of each tile's results there are fewer
+            Grid::Stores(_) => {
+                Spread { span: Some(1), scratch: Scratch { elements: n.max(1), counters: groups.max(1) } }
+            }
             Grid::Tickets { resident, words } => {
                 let resident = multiprocessors.max(1) * u64::from(resident);
                 let span = n.div_ceil(resident).clamp(1, u32::MAX.into()) as u32;

@@ -161,7 +161,7 @@ impl Elements {
         out: &mut Vec<Stmt>,
     ) -> Result<(Values, [Option<Expr>; 2])> {
         let mut own = Vec::new();
-        let (values, needs_slow_path) = self.with_records(l, roots, &mut own)?;
+        let (values, needs_slow_path) = l.with_flag_of_records(|l| self.with_records(l, roots, &mut own))?;
         let recorded = error_records::to_flag(&mut l.k.kernel, &mut own).map(Expr::Reg);
         out.append(&mut own);
         Ok((values, [needs_slow_path, recorded]))

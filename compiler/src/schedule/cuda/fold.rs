@@ -9,6 +9,7 @@
 //! elements if those of a chunk, tuples of many components, have no room in shared memory.
 
 mod chunks;
+pub mod staged;
 
 use super::expressions::{int32, thread};
 use crate::core::NodeId;
@@ -25,30 +26,41 @@ use crate::schedule::groups::FusedGroup;
 use chunks::Chunks;
 
 /// The threads of a block that compute the elements of chunks.
-const COMPUTING: u32 = 128;
+pub const COMPUTING: u32 = 128;
 /// Threads of a block.
 pub const THREADS: u32 = WARP + COMPUTING;
 
 /// A fold with the registers of its accumulators.
-struct Folded {
-    fold: Fold,
-    accs: Vec<Reg>,
+pub struct Folded {
+    pub fold: Fold,
+    pub accs: Vec<Reg>,
+}
+
+/// Declares the accumulators of some folds, and sets them to their initial values where `is_folding` holds.
+pub fn start(
+    l: &mut Lower,
+    folds: Vec<Fold>,
+    (known, is_folding): (&[(NodeId, Expr)], &Expr),
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Folded>> {
+    let (mut folded, mut start) = (Vec::new(), Vec::new());
+    for fold in folds {
+        let accs: Vec<Reg> = fold.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
+        out.extend(accs.iter().zip(&fold.types).map(|(acc, ty)| Stmt::Var(*acc, Expr::Lit(Lit::zero(*ty)))));
+        let values = l.region(known, &fold.init(&l.launch.g), &Expr::int(0), &mut start)?;
+        start.extend(accs.iter().zip(values).map(|(acc, e)| Stmt::Assign(*acc, e)));
+        folded.push(Folded { fold, accs });
+    }
+    out.push(Stmt::If(is_folding.clone(), start, vec![]));
+    Ok(folded)
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<Stmt>> {
     let n = l.launch.count();
     let mut out = Vec::new();
     let leader = bind(l, "leader", Expr::binary(BinaryOp::Eq, thread(), int32(0)), &mut out);
-    let (mut folds, mut start) = (Vec::new(), Vec::new());
-    let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-    for fold in Fold::all(&l.launch.g, nodes) {
-        let accs: Vec<Reg> = fold.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
-        out.extend(accs.iter().zip(&fold.types).map(|(acc, ty)| Stmt::Var(*acc, Expr::Lit(Lit::zero(*ty)))));
-        let values = l.region(&[], &fold.init(&l.launch.g), &Expr::int(0), &mut start)?;
-        start.extend(accs.iter().zip(values).map(|(acc, e)| Stmt::Assign(*acc, e)));
-        folds.push(Folded { fold, accs });
-    }
-    out.push(Stmt::If(leader.clone(), start, vec![]));
+    let folds = Fold::all(&l.launch.g, fused.items.iter().map(|it| it.node));
+    let folds = start(l, folds, (&[], &leader), &mut out)?;
     let (var, index) = l.launch.g.fresh_var(Ty::I64);
     let elements: Vec<NodeId> = folds.iter().flat_map(|f| f.fold.elements(&mut l.launch.g, index)).collect();
     let count = l.launch.count_node();

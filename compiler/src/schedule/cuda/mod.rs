@@ -25,6 +25,7 @@
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
 //! | `fold.rs`, `scan.rs` | folds in index order, by one block; the parts of a scan |
+//! | `row_folds.rs` | elements that each fold a row of their own, 32 of them by a block |
 //! | `bins.rs` | reductions into bins, in shared memory or in the result |
 //! | `put.rs` | elements that are stored at their destinations |
 //! | `radix_sort.rs` | the steps of a radix sort, a block for each tile |
@@ -62,6 +63,7 @@ mod register_window;
 mod resident_columns;
 mod resident_rows;
 mod resident_segments;
+mod row_folds;
 mod scan;
 mod segments;
 mod select;
@@ -119,7 +121,8 @@ pub fn kernels(
             written => written?,
         };
         // if the variant that leaves partial results was left out, there is nothing to join
-        if grid.follows() && !written.last().is_some_and(|w: &Written| w.grid.leaves_parts()) {
+        let leaves_parts = |w: &Written| w.grid.leaves_parts() && !w.group.variants.is_empty();
+        if grid.follows() && !written.last().is_some_and(leaves_parts) {
             continue;
         }
         let strategy = group.choice.strategy(fused, c.facts.nested);
@@ -245,6 +248,7 @@ fn emit(
         Choice::ThreadRows(params) => {
             (thread_rows::main(l, fused, params)?, Grid::Elements(params.per_block()))
         }
+        Choice::RowFolds(params) => (row_folds::main(l, fused, *params)?, Grid::Elements(row_folds::ROWS)),
         Choice::ResidentRows(params) => {
             let rows = l.launch.facts.resident.clone().expect("a launch with resident rows");
             (resident_rows::main(l, &rows, params)?, params.grid())
@@ -275,6 +279,7 @@ fn emit(
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => reduce::main(l, fused, scalars, layout)?,
+        Choice::StoredReduction(kernel) => reduce::main_of_stored(l, fused, scalars, *kernel, layout)?,
         Choice::PackedReduction { batch } => (
             packed_reduction::main(l, fused, scalars, *batch)?,
             Grid::Tiles { min_span: *batch, max_span: packed_reduction::MAX_SPAN },

@@ -9,6 +9,7 @@
 //! vectors; on short ones it takes 1.3 times as long, because only a quarter as many threads read at once
 //! (`bench/NOTES.md`).
 
+mod stored;
 mod tile;
 
 use super::divided_number::{DividedNumber, Walk};
@@ -28,6 +29,7 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::element::nested_loop::read;
 use crate::schedule::element::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, tiles};
 use crate::schedule::groups::{FusedGroup, Item};
+pub use stored::{StoredKernel, main as main_of_stored, stored_kernels};
 use tile::{MatrixTile, ROWS, Tile};
 
 /// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
@@ -129,19 +131,27 @@ pub fn main(
     let at = bind(l, "at", at, &mut work);
     let of_reductions = by_reduction(&reductions, &accs).zip(by_reduction(&reductions, &block.shared));
     for ((r, accs), (_, shared)) in of_reductions {
-        let width = width_of(l, r, &width);
+        // the columns of those that count their elements are joined already
         let values = match r.is_counted() {
             true => read(accs),
-            false => column.join_warp(l, r, read(accs), width.as_ref(), &mut work)?,
+            false => {
+                let width = width_of(l, r, &width);
+                column.join_warp(l, r, read(accs), width.as_ref(), &mut work)?
+            }
         };
-        let store = shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
-        work.push(Stmt::If(levels::is_zero(&column.lane), store, vec![]));
+        work.push(of_warp(&column, shared, &at, values));
     }
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     let mut all = vec![Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body), Stmt::Barrier];
     results(l, &reductions, &block, &n, &mut all)?;
     levels::complete(l, &reductions, scalars, block, all, &mut out)?;
     Ok((out, Grid::Tiles { min_span: 1, max_span }))
+}
+
+/// Returns the statement by which a warp's first lane stores the value of each accumulator at a place of shared memory.
+fn of_warp(column: &Column, shared: &[Mem], at: &Expr, values: Vec<Expr>) -> Stmt {
+    let store = shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
+    Stmt::If(levels::is_zero(&column.lane), store, vec![])
 }
 
 /// Returns what is computed for element `k`: values to store, and operands of reductions.

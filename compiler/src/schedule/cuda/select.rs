@@ -15,8 +15,9 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     bins, contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
-    plane_walk, product, put, radix_sort, register_tiling, resident_columns, resident_rows, scan, small_map,
-    stencil_chain, stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
+    plane_walk, product, put, radix_sort, reduce, register_tiling, resident_columns, resident_rows,
+    row_folds, scan, small_map, stencil_chain, stencil_cost, temporal_blocking, tensor_product, thread_rows,
+    transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -107,6 +108,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     }
     let product = product.filter(|p| p.is_matrix);
     groups.extend(thread_rows(l, fused));
+    groups.extend(row_folds(l, fused));
     groups.extend(segments::variants_of_loops(l, fused));
     groups.extend(elements(l, fused, &inner, product));
     groups
@@ -151,6 +153,18 @@ fn thread_rows(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
         VariantGroup { may_be_left_out: true, ..VariantGroup::of(choice, layout, &inner, variant) }
     };
     thread_rows::of_lengths(l, fused).into_iter().map(group).collect()
+}
+
+/// Returns the variant for long rows that elements fold.
+fn row_folds(l: &mut LaunchContext, fused: &FusedGroup) -> Option<VariantGroup> {
+    let params = row_folds::params(l)?;
+    let inner = Rc::new(Interior::whole(fused));
+    let layout = ThreadLayout { v: 1, threads: fold::THREADS, ..ThreadLayout::default() };
+    let profit = Profit { min_inner_length: Some(row_folds::SHORTEST), ..Profit::default() };
+    let guards = Guards::contiguous().narrow().noalias();
+    let variant = Variant { suffix: "_folds".into(), guards, profit, noalias: true };
+    let group = VariantGroup::of((Choice::RowFolds(params), Vec::new()), layout, &inner, variant);
+    Some(VariantGroup { may_be_left_out: true, ..group })
 }
 
 /// Returns the variants that compute element by element, for contiguous arrays first, then for
@@ -213,6 +227,12 @@ fn elements(
                 layout,
                 list(&[("_packed", guards.narrow()), ("_packed_wide", guards)], Profit::default()),
             ));
+        }
+        for (kernel, suffix, profit) in reduce::stored_kernels(l, fused) {
+            let layout = ThreadLayout { threads: kernel.threads(), ..layout };
+            let variants = list(&[(suffix, Guards::contiguous().narrow())], profit);
+            let both = group((Choice::StoredReduction(kernel), Vec::new()), layout, variants);
+            groups.push(VariantGroup { may_be_left_out: !kernel.follows(), ..both });
         }
         if product.is_none() {
             groups.extend(transposed_tile::variants(l, fused, inner, layout));

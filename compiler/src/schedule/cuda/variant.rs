@@ -4,9 +4,9 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    bins, contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product,
-    register_tiling, resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product,
-    thread_rows, transposed_tile,
+    bins, contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product, reduce,
+    register_tiling, resident_columns, resident_rows, row_folds, stencil_chain, temporal_blocking,
+    tensor_product, thread_rows, transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -36,6 +36,8 @@ pub enum Choice {
     Ragged { by_lanes: bool },
     /// Elements that reduce a row of their own again and again, which lies in a thread's registers.
     ThreadRows(thread_rows::ThreadRowsParams),
+    /// Elements that each fold a row of their own.
+    RowFolds(row_folds::RowFoldsParams),
     /// Several reductions and maps of rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
     /// Several reductions and maps of rows that lie in shared memory.
@@ -66,6 +68,8 @@ pub enum Choice {
     SmallMap,
     /// Reductions by the fixed tree.
     Reduction,
+    /// Reductions of few long elements by the fixed tree: one of the two kernels.
+    StoredReduction(reduce::StoredKernel),
     /// Reductions of narrow elements in any order, which load `batch` tiles together.
     PackedReduction { batch: u32 },
     /// Loops that all elements of a block run together, tile by tile through shared memory.
@@ -135,7 +139,9 @@ impl Choice {
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
-            Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,
+            Choice::Reduction | Choice::PackedReduction { .. } | Choice::StoredReduction(_) => {
+                Strategy::Reduction
+            }
             Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
@@ -145,6 +151,7 @@ impl Choice {
             Choice::StencilChain(_) => Strategy::StencilChain,
             Choice::TransposedTile(_) => Strategy::TransposedTile,
             Choice::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),
+            Choice::RowFolds(_) => Strategy::ElementLoops,
             Choice::Map(_, None) if nested => Strategy::ElementLoops,
             Choice::Map(_, None) => Strategy::Map,
         }

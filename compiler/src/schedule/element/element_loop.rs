@@ -116,6 +116,11 @@ impl Number {
         Expr::binary(BinaryOp::Lt, Expr::Reg(self.reg), self.end.clone().minus(Expr::Lit(others)))
     }
 
+    /// Returns the number of a step that comes so many steps later, as the program's.
+    fn further(&self, steps: i64) -> Expr {
+        if steps == 0 { self.value() } else { self.value().plus(Expr::int(steps)) }
+    }
+
     /// Returns the number as the program's, i64.
     fn value(&self) -> Expr {
         match self.ty {
@@ -185,8 +190,14 @@ fn steps(
         && batches::pay(l, batches::OF_ELEMENT_LOOP, |_| next.to_vec())
     {
         l.k.batches = true;
-        let mut batch = Vec::new();
-        for _ in 0..batches::BATCH {
+        let (mut batch, mut each) = (Vec::new(), Vec::new());
+        let reads = batches::reads_ahead(l, next, &nodes[1..], before);
+        for further in 0..batches::BATCH {
+            let known = [place.vars, &[(nodes[0], number.further(further))]].concat();
+            each.push(batches::read_ahead(l, place, (&reads, &known), &mut batch)?);
+        }
+        for ahead in each {
+            let known = [known.as_slice(), &ahead].concat();
             let values = l.in_block(|l| place.values(l, &known, next, &mut batch))?;
             go_on(l, states, values, Some(number), &mut batch);
         }

@@ -239,6 +239,14 @@ impl Lower<'_, '_, '_> {
         made
     }
 
+    /// Generates code whose error records the caller replaces by a flag.
+    pub fn with_flag_of_records<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.scope.records_are_flags, true);
+        let made = code(self);
+        self.scope.records_are_flags = before;
+        made
+    }
+
     /// Generates code that computes host scalars in the kernel, unless the kernel gets them already.
     pub fn with_own_hosts<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
         let before = std::mem::replace(&mut self.scope.computes_hosts, true);

@@ -191,16 +191,28 @@ fn fold(
         fold.step(&mut l.launch.g, &before, &e)
     };
     out.extend(accs.iter().zip(start).map(|(acc, start)| Stmt::Var(*acc, start)));
-    let pays = batches::pay(l, batches::OF_REDUCTION, |l| next(l, 0));
-    batches::steps(l, "k", (0, count), pays, out, &mut |l, (k, number), out| {
-        let mut vars = place.vars.to_vec();
-        vars.push((first, k));
+    // a reduction has other variants for few elements, whose steps go on together; a fold has its steps alone
+    let most = match l.launch.g.op(nodes[0]) {
+        Op::Fold { .. } => batches::OF_ELEMENT_LOOP,
+        _ => batches::OF_REDUCTION,
+    };
+    let pays = batches::pay(l, most, |l| next(l, 0));
+    let reads: &mut batches::Reads = &mut |l, (k, number), out| {
+        let known = [place.vars, &[(first, k)]].concat();
+        let next = next(l, number);
+        let known_already: Vec<NodeId> = place.vars.iter().map(|v| v.0).collect();
+        let reads = batches::reads_ahead(l, &next, &before, &known_already);
+        batches::read_ahead(l, place, (&reads, &known), out)
+    };
+    let go_on: &mut batches::Numbered = &mut |l, (k, number), ahead, out| {
+        let mut vars = [place.vars, &[(first, k)], &ahead].concat();
         vars.extend(before.iter().copied().zip(read(&accs)));
         let next = next(l, number);
         let values = place.values(l, &vars, &next, out)?;
         assign(l, &accs, values, out);
         Ok(())
-    })?;
+    };
+    batches::steps(l, "k", (0, count), pays, out, (reads, go_on))?;
     Ok(nodes.iter().map(|n| Expr::Reg(accs[tuples::which(&l.launch.g, *n)])).collect())
 }
 

@@ -130,6 +130,11 @@ impl Reduction {
         matches!(self.kind, Kind::SquaredDeviations(_) | Kind::Tuple(..))
     }
 
+    /// Whether a column joins elements as it joins other columns.
+    pub fn steps_are_joins(&self) -> bool {
+        matches!(self.kind, Kind::Join(..) | Kind::Tuple(..))
+    }
+
     /// Whether it has the components of a tuple.
     pub fn is_of_tuple(&self) -> bool {
         matches!(self.kind, Kind::Tuple(..))

@@ -6,7 +6,7 @@ use super::put::Put;
 use super::radix::RadixStep;
 use super::scans::Scan;
 use super::segments::Found;
-use super::{segments, thread_rows, work};
+use super::{row_folds, segments, thread_rows, work};
 use crate::core::digits::DIGIT_TILE;
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
 use crate::kernel::lockstep::LANES;
@@ -56,6 +56,7 @@ impl LaunchContext<'_, '_> {
                 None => LANES as u32,
             };
             self.facts.length_of_rows = thread_rows::length(self, fused);
+            self.facts.row_fold = row_folds::find(self, fused).map(Rc::new);
         } else if let Some(length) = unrolled_rows::length(self, fused) {
             self.facts.grain = unrolled_rows::grain(length);
         }

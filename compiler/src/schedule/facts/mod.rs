@@ -17,6 +17,7 @@ pub mod placed;
 pub mod products;
 pub mod put;
 pub mod radix;
+pub mod row_folds;
 pub mod scan_reductions;
 pub mod scans;
 pub mod segments;
@@ -30,6 +31,7 @@ use super::groups::{FusedGroup, Item};
 use crate::core::NodeId;
 use along::Along;
 use indexmap::IndexSet;
+use row_folds::RowFold;
 use rustc_hash::FxBuildHasher;
 use scan_reductions::ScanReductions;
 use scans::Scan;
@@ -48,6 +50,8 @@ pub struct Facts {
     pub nested: bool,
     /// If the group is a segmented reduction.
     pub segments: Option<Rc<Segments>>,
+    /// If each element folds a row of its own.
+    pub row_fold: Option<Rc<RowFold>>,
     /// If each element is computed from reductions of one length whose reads follow no axis ([`segments::Found`]).
     pub long_loops: Option<Rc<Segments>>,
     /// If the segments' elements leave records only where reads are out of bounds: the reductions with reads that are

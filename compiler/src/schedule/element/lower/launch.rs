@@ -66,6 +66,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 may_record: false,
                 nested,
                 segments: None,
+                row_fold: None,
                 long_loops: None,
                 in_bounds: None,
                 ragged: None,

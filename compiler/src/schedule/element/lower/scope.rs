@@ -35,6 +35,8 @@ pub struct ElementScope {
     /// Whether host scalars that the kernel does not get yet are computed in the kernel, so that
     /// code for one target gives the launch no further parameters.
     pub computes_hosts: bool,
+    /// Whether error records become one flag, so that many of them take little code.
+    pub records_are_flags: bool,
     /// Number of nested operations around the code.
     pub depth: u32,
 }

@@ -124,12 +124,14 @@ pub fn column(
     let acc: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
     out.extend(acc.iter().zip(first).map(|(r, e)| Stmt::Var(*r, e)));
     let rows = bind(l, "rows", rows(count, &c), out);
-    batches::steps(l, "row", (1, rows), pays, out, &mut |l, (row, further), out| {
+    let nothing: &mut batches::Reads = &mut |_, _, _| Ok(Vec::new());
+    let go_on: &mut batches::Numbered = &mut |l, (row, further), _, out| {
         let i = c.clone().plus(row.times(Expr::int(COLUMNS)));
         let next = step(l, (i, further), Some(&read(&acc)), out)?;
         assign(l, &acc, next, out);
         Ok(())
-    })?;
+    };
+    batches::steps(l, "row", (1, rows), pays, out, (nothing, go_on))?;
     counter.push(l, lanes, 0, c, read(&acc), out)
 }
 
