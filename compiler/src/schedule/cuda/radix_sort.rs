@@ -17,10 +17,11 @@
 //! neighbouring threads store to neighbouring addresses, except where a digit ends. Elements past the last one count
 //! as elements with the last digit: their places are behind all others of the tile, and nothing stores them.
 
+mod block_scan;
 mod sums;
 
 use super::elements::Elements;
-use super::expressions::{int32, masked, thread, to_i64, warp_number};
+use super::expressions::{int32, thread, to_i64, warp_number};
 use super::partial_tile::PartialTile;
 use super::segments::lane;
 use super::thread_layout::ThreadLayout;
@@ -36,6 +37,7 @@ use crate::schedule::element::element;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::radix::{RadixStep, Work};
 use crate::schedule::groups::FusedGroup;
+use block_scan::{BlockScan, sum};
 use std::rc::Rc;
 
 /// The threads of a block: each sums the warps' counters of one digit.
@@ -371,67 +373,6 @@ impl Code<'_> {
         let of_thread = (0..OF_THREAD as i32).map(|k| thread().plus(int32(k * THREADS as i32)));
         of_thread.map(|from| bind(l, "to", of_place(from), out)).collect()
     }
-}
-
-/// Sums of values of u32 over the threads of a block.
-struct BlockScan<const N: usize> {
-    /// The values of the thread, and those up to it in its warp.
-    values: [Expr; N],
-    up_to: [Expr; N],
-    /// The sums of the warps.
-    of_warps: [Mem; N],
-}
-
-impl<const N: usize> BlockScan<N> {
-    /// Writes the sums within warps, and a barrier.
-    fn new(l: &mut Lower, values: [Expr; N], out: &mut Vec<Stmt>) -> BlockScan<N> {
-        let lane = masked(thread(), WARP.into());
-        let up_to = values.clone().map(|value| scan_warp(l, &lane, value, out));
-        let of_warps = [(); N].map(|()| l.k.share("sums", Ty::U32, WARPS as u32));
-        let is_last = Expr::binary(BinaryOp::Eq, lane, int32(WARP as i32 - 1));
-        let store = |(mem, sum): (&Mem, &Expr)| Stmt::Store(*mem, warp_number(), sum.clone());
-        let stores = of_warps.iter().zip(&up_to).map(store).collect();
-        out.push(Stmt::If(is_last, stores, vec![]));
-        out.push(Stmt::Barrier);
-        BlockScan { values, up_to, of_warps }
-    }
-
-    /// Returns the sums over all threads before this one.
-    fn before(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> [Expr; N] {
-        std::array::from_fn(|k| {
-            let mut before = self.up_to[k].clone().minus(self.values[k].clone());
-            for w in 0..WARPS as i32 - 1 {
-                let is_before = Expr::binary(BinaryOp::Lt, int32(w), warp_number());
-                let sum = Expr::load(self.of_warps[k], int32(w));
-                before = before.plus(is_before.select(sum, Expr::Lit(Lit::zero(Ty::U32))));
-            }
-            bind(l, "before", before, out)
-        })
-    }
-
-    /// Returns the sums over all threads.
-    fn all(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> [Expr; N] {
-        self.of_warps.map(|mem| {
-            let sums = (0..WARPS as i32).map(|w| Expr::load(mem, int32(w))).collect();
-            bind(l, "all", sum(sums), out)
-        })
-    }
-}
-
-/// Returns the sums of values of u32 over the lanes of a warp up to each lane.
-fn scan_warp(l: &mut Lower, lane: &Expr, value: Expr, out: &mut Vec<Stmt>) -> Expr {
-    let (mut sum, mut distance) = (value, 1);
-    while distance < WARP {
-        let lower = bind(l, "lower", Expr::ShuffleUp(Box::new(sum.clone()), distance), out);
-        let has_lower = Expr::binary(BinaryOp::Ge, lane.clone(), int32(distance as i32));
-        sum = bind(l, "sum", sum.plus(has_lower.select(lower, Expr::Lit(Lit::zero(Ty::U32)))), out);
-        distance *= 2;
-    }
-    sum
-}
-
-fn sum(all: Vec<Expr>) -> Expr {
-    all.into_iter().reduce(Expr::plus).expect("a block has warps")
 }
 
 fn cast(e: Expr, from: Ty, to: Ty) -> Expr {

@@ -1,7 +1,8 @@
 //! The sums of the counts of each digit over the tiles, with a block for each digit. In a turn of its loop, a thread
 //! sums the counts of neighbouring tiles, and the block scans the threads' sums.
 
-use super::{BlockScan, THREADS};
+use super::THREADS;
+use super::block_scan::{BlockScan, sum};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -39,7 +40,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, step: &RadixStep) -> Result<Vec<S
         body.push(Stmt::If(has_tile.clone(), load, vec![]));
         counts.push((at, has_tile, Expr::Reg(count)));
     }
-    let own = super::sum(counts.iter().map(|(_, _, count)| count.clone()).collect());
+    let own = sum(counts.iter().map(|(_, _, count)| count.clone()).collect());
     let own = bind(l, "own", own, &mut body);
     let scan = BlockScan::new(l, [own], &mut body);
     let [lower] = scan.before(l, &mut body);
