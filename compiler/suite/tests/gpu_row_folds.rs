@@ -1,5 +1,5 @@
-//! Elements that each fold a row of their own on a simulated GPU: all bits are the interpreter's, in every version and
-//! layout, with rows and columns at the edges of blocks and chunks.
+//! Elements that each fold a row of their own on a simulated GPU: all bits are the interpreter's, in every version
+//! and layout, with rows and columns at the edges of blocks and chunks.
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};

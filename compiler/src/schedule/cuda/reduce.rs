@@ -148,7 +148,8 @@ pub fn main(
     Ok((out, Grid::Tiles { min_span: 1, max_span }))
 }
 
-/// Returns the statement by which a warp's first lane stores the value of each accumulator at a place of shared memory.
+/// Returns the statement by which a warp's first lane stores the value of each accumulator at a place of shared
+/// memory.
 fn of_warp(column: &Column, shared: &[Mem], at: &Expr, values: Vec<Expr>) -> Stmt {
     let store = shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
     Stmt::If(levels::is_zero(&column.lane), store, vec![])

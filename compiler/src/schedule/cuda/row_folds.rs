@@ -46,8 +46,8 @@ pub struct RowFoldsParams {
     columns: i64,
 }
 
-/// Returns the number of places of a chunk in shared memory. A row has one more than columns, so that the lanes of the
-/// first warp read different banks.
+/// Returns the number of places of a chunk in shared memory. A row has one more than columns, so that the lanes of
+/// the first warp read different banks.
 fn places(columns: i64) -> i64 {
     i64::from(ROWS) * (columns + 1)
 }

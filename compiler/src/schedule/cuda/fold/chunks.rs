@@ -1,5 +1,5 @@
-//! Folds of vectors through shared memory. There are two chunks: while thread 0 folds one, the threads behind its warp
-//! compute the elements of the next one, so that it never waits for memory.
+//! Folds of vectors through shared memory. There are two chunks: while thread 0 folds one, the threads behind its
+//! warp compute the elements of the next one, so that it never waits for memory.
 //!
 //! ```text
 //! thread 0      |         fold chunk 0   fold chunk 1   fold chunk 2

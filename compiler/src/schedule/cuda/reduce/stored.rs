@@ -1,7 +1,7 @@
-//! Reductions of few long elements, by two kernels. A tile of the tree has 128 columns of 16 elements (semantics 5.1),
-//! which one thread computes one after another: 65536 elements keep 32 multiprocessors busy. So the first kernel
-//! computes the elements, one a thread, into scratch, and the second one reduces what is there, as the upper levels of
-//! the tree reduce the results of tiles.
+//! Reductions of few long elements, by two kernels. A tile of the tree has 128 columns of 16 elements (semantics
+//! 5.1), which one thread computes one after another: 65536 elements keep 32 multiprocessors busy. So the first
+//! kernel computes the elements, one a thread, into scratch, and the second one reduces what is there, as the upper
+//! levels of the tree reduce the results of tiles.
 
 use super::{ThreadOfReduction, begin, of_warp, results};
 use crate::core::TILE;
@@ -23,7 +23,8 @@ use crate::schedule::groups::{FusedGroup, is_store};
 const COMPUTING: u32 = 64;
 /// The minimum number of operations of a long element. Sixteen shorter ones take less time than another launch.
 const LONG: u32 = 256;
-/// The maximum number of elements for each multiprocessor. The columns of more elements keep half of its threads busy.
+/// The maximum number of elements for each multiprocessor. The columns of more elements keep half of its threads
+/// busy.
 const FEW: u32 = 1 << 14;
 
 /// One of the two kernels.

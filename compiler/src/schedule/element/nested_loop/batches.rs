@@ -53,9 +53,9 @@ pub fn pay(l: &mut Lower, most: usize, next: impl FnOnce(&mut Lower) -> Vec<Node
     inside.len() <= most && !inside.iter().any(|n| g.op(*n).is_loop() || records(*n))
 }
 
-/// Returns what a step reads in any case and without knowing the state, whose variables are `states`. The reads of all
-/// steps of a batch can stand before its first step: an assembler moves no load over a branch, such as the one of a
-/// division. Values in `known` are not examined. There are none if they are so many that registers would run out.
+/// Returns what a step reads in any case and without knowing the state, whose variables are `states`. The reads of
+/// all steps of a batch can stand before its first step: an assembler moves no load over a branch, such as the one of
+/// a division. Values in `known` are not examined. There are none if they are so many that registers would run out.
 pub fn reads_ahead(l: &Lower, next: &[NodeId], states: &[NodeId], known: &[NodeId]) -> Vec<NodeId> {
     let g = &l.launch.g;
     let depends = |n: NodeId| {
