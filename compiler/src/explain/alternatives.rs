@@ -110,7 +110,7 @@ fn alternative(
     // the alternative computes the same as the launches that it replaces
     let operations = replaced.iter().try_fold(0u64, |all, d| Some(all.saturating_add(d.operations?)));
     let computing = launched.as_ref().zip(operations);
-    let computing = computing.and_then(|(launched, n)| Computing::of(c, launch, launched, n, [n, 0]));
+    let computing = computing.and_then(|(launched, n)| Computing::of(c, launch, launched, n, n));
     let beyond = computing.map_or(0.0, |computing| computing.beyond(&bytes, bandwidth));
     let alternative = Alternative {
         name: launch.name.clone(),

@@ -99,9 +99,8 @@ pub fn kernel(
     let elements = elements(scope, &fused.domain);
     let operations = of_element.as_ref().and_then(|sum| sum.amount().value).zip(elements);
     let operations = operations.map(|(n, elements)| n.saturating_mul(elements).saturating_mul(scope.at_once));
-    let reads = accesses.iter().filter(|a| !a.is_written).count() as u64;
     let computing =
-        of_call.as_ref().and_then(|launched| Computing::of(c, l, launched, operations?, [elements?, reads]));
+        of_call.as_ref().and_then(|launched| Computing::of(c, l, launched, operations?, elements?));
     let beyond = computing.map_or(0.0, |computing| computing.beyond(&each, bandwidth));
     let g = &scope.f.graph;
     let kernel = Kernel {

@@ -31,10 +31,6 @@ const OF_PRODUCT: f64 = 46_400.0;
 /// Time from an operation of a thread to the next one that waits for it, in nanoseconds: four cycles.
 const WAIT: f64 = 2.3;
 
-/// Time until a thread has what it reads from shared memory, in nanoseconds: 33 cycles. Each step of a fold waits for
-/// its elements.
-const READ: f64 = 19.0;
-
 /// What a launch computes.
 pub(super) struct Computing {
     /// The scalar operations.
@@ -44,19 +40,17 @@ pub(super) struct Computing {
     together: f64,
     /// The threads that share them.
     threads: f64,
-    /// The elements that a fold reads in order.
-    reads: f64,
 }
 
 impl Computing {
-    /// Returns what a launch computes that takes `operations` operations for `elements` elements, each of which reads
-    /// `arrays` arrays. Returns None if no kernel runs, or if tensor cores make the operations.
+    /// Returns what a launch computes that takes `operations` operations for `elements` elements. Returns None if no
+    /// kernel runs, or if tensor cores make the operations.
     pub fn of(
         c: &Compiled,
         l: &Launch,
         launched: &Launched,
         operations: u64,
-        [elements, arrays]: [u64; 2],
+        elements: u64,
     ) -> Option<Computing> {
         let first = launched.kernels.first()?;
         let variants = &c.kernels.get(l.kernel as usize)?.gpu.as_ref()?.variants;
@@ -69,10 +63,8 @@ impl Computing {
             Strategy::Map | Strategy::ElementLoops | Strategy::ThreadRows => started.min(elements),
             _ => started,
         };
-        // the reads of an element's arrays are in flight together, so an element waits once
-        let reads = if strategy == Strategy::SequentialFold && arrays > 0 { elements } else { 0 };
-        let [operations, threads, reads] = [operations, threads.max(1), reads].map(|n| n as f64);
-        Some(Computing { operations, strategy, together, threads, reads })
+        let [operations, threads] = [operations, threads.max(1)].map(|n| n as f64);
+        Some(Computing { operations, strategy, together, threads })
     }
 
     /// Returns the time, in nanoseconds.
@@ -83,8 +75,7 @@ impl Computing {
             Strategy::Contraction => (OPERATIONS, 0.0),
             _ => (OPERATIONS, WAIT),
         };
-        (self.operations / rate)
-            .max(self.operations / self.threads / self.together * wait + self.reads * READ)
+        (self.operations / rate).max(self.operations / self.threads / self.together * wait)
     }
 
     /// Returns by how many microseconds the operations take longer than moving `bytes` bytes; 0 if they do not.

@@ -19,15 +19,15 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, step: &RadixStep) -> Result<Vec<S
     let tiles = l.launch.host(step.tiles());
     let mut out = Vec::new();
     let row = bind(l, "row", to_i64(Expr::Place(Gpu::Block)).times(tiles.clone()), &mut out);
-    let [first, before] = ["first", "before"].map(|name| l.k.reg(name, Ty::I64));
-    out.push(Stmt::Var(first, to_i64(thread()).times(Expr::int(OF_THREAD))));
-    out.push(Stmt::Var(before, Expr::int(0)));
+    // the first tile of the turn, and the sum of the turns before
+    let [begin, before] = ["begin", "before"].map(|name| l.k.reg(name, Ty::I64));
+    out.extend([begin, before].map(|reg| Stmt::Var(reg, Expr::int(0))));
     let mut body = Vec::new();
-    // all threads of the block take part in the sums as long as one has tiles
-    let begin = Expr::Reg(first).minus(to_i64(thread()).times(Expr::int(OF_THREAD)));
+    let first = Expr::Reg(begin).plus(to_i64(thread()).times(Expr::int(OF_THREAD)));
+    let first = bind(l, "first", first, &mut body);
     let mut counts = Vec::new();
     for k in 0..OF_THREAD {
-        let tile = Expr::Reg(first).plus(Expr::int(k));
+        let tile = first.clone().plus(Expr::int(k));
         let has_tile = Expr::binary(BinaryOp::Lt, tile.clone(), tiles.clone());
         let at = bind(l, "at", row.clone().plus(tile), &mut body);
         let count = l.k.reg("count", Ty::U32);
@@ -53,9 +53,9 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, step: &RadixStep) -> Result<Vec<S
     }
     let [all] = scan.all(l, &mut body);
     body.push(Stmt::Assign(before, Expr::Reg(before).plus(to_i64(all))));
-    body.push(Stmt::Assign(first, Expr::Reg(first).plus(Expr::int(i64::from(THREADS) * OF_THREAD))));
+    body.push(Stmt::Assign(begin, Expr::Reg(begin).plus(Expr::int(i64::from(THREADS) * OF_THREAD))));
     // every thread has read the warps' sums before the next turn replaces them
     body.push(Stmt::Barrier);
-    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, begin, tiles), body));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(begin), tiles), body));
     Ok(out)
 }
