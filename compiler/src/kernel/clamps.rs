@@ -2,7 +2,8 @@
 //! its counter is on one side of a bound: a new loop has the iterations in which every such index is the index
 //! itself, and every such read is made. Its reads are of neighbours, which C compilers load as vectors; they would
 //! gather the elements at clamped indices one by one (index-set splitting: Griebl, Feautrier, Lengauer, IJPP 28,
-//! 2000).
+//! 2000). Of choices that read nothing beyond their bounds there is a third loop, of the iterations in which none of
+//! them reads.
 //!
 //! ```text
 //! for %j = lo to hi { s[%j] = add(x[max(sub(%j, 1), 0)], x[min(add(%j, 1), %last)]) }
@@ -29,13 +30,15 @@ use super::clone_body::copied;
 use super::parts::{change_expressions, definitions, each_expression, operations};
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use conditions::{Clamps, SMALL, difference, sum};
+use conditions::{Choice, Clamps, Unread, difference, sum};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The maximum number of operations of a loop's body, which is written twice.
 const MOST_OPERATIONS: usize = 256;
 /// The maximum number of iterations of loops that are not split.
 const SHORT: i64 = 16;
+/// The maximum number of conditions of a choice, roughly.
+const MOST_CONDITIONS: usize = 4;
 /// The greatest factor of the counter in a condition.
 const MOST_TIMES: i64 = 1 << 12;
 
@@ -92,43 +95,45 @@ fn split(k: &mut Kernel, s: &Stmt) -> Option<Vec<Stmt>> {
     }
     let indices = Indices { counter: *counter, set: definitions(body) };
     let (inside, clamps) = indices.without_clamps(k, body)?;
+    let unread = indices.without_reads(body);
     let [at, first, end, next] = ["at", "first", "last", "next"].map(|name| k.reg(name, Ty::I64));
     let binary = |op, a: &Expr, b: &Expr| Expr::binary(op, a.clone(), b.clone());
-    let (mut from, mut to, mut are_small) = (lo.clone(), hi.clone(), None);
-    for bound in &clamps.from {
-        from = binary(BinaryOp::Max, &from, bound);
-    }
-    for bound in &clamps.to {
-        to = binary(BinaryOp::Min, &to, bound);
-    }
-    for number in &clamps.numbers {
-        let is_above = binary(BinaryOp::Gt, number, &Expr::int(-SMALL));
-        let is_small = Expr::binary(BinaryOp::And, is_above, binary(BinaryOp::Lt, number, &Expr::int(SMALL)));
-        are_small =
-            Some(are_small.map_or(is_small.clone(), |all| Expr::binary(BinaryOp::And, all, is_small)));
-    }
     let [at_now, first_one, end_of_range, next_one] = [at, first, end, next].map(Expr::Reg);
+    let (from, to) = clamps.range(lo, hi);
     let to = binary(BinaryOp::Max, &to, &first_one);
-    let to = are_small.map_or(to.clone(), |condition| condition.select(to, first_one.clone()));
-    let mut piece = |to: &Expr, body: &[Stmt]| {
+    let to = clamps.condition().map_or(to.clone(), |condition| condition.select(to, first_one.clone()));
+    let mut out = vec![
+        Stmt::Let(first, from.min(hi.clone()), Default::default()),
+        Stmt::Let(end, to, Default::default()),
+        Stmt::Var(at, lo.clone()),
+    ];
+    let piece = |k: &mut Kernel, to: &Expr, body: &[Stmt]| {
         let mut out = copied(k, &[Stmt::For(*counter, at_now.clone(), to.clone(), body.to_vec())]);
         out.push(Stmt::Assign(at, to.clone()));
         out
     };
-    let of_range = piece(&end_of_range, &inside);
-    let is_ahead = binary(BinaryOp::Lt, &at_now, &first_one);
-    let mut of_others =
-        vec![Stmt::Let(next, is_ahead.select(first_one.clone(), hi.clone()), Default::default())];
-    of_others.extend(piece(&next_one, body));
-    let (is_behind, is_before) =
-        (binary(BinaryOp::Ge, &at_now, &first_one), binary(BinaryOp::Lt, &at_now, &end_of_range));
-    let has_at = Expr::binary(BinaryOp::And, is_behind, is_before);
-    Some(vec![
-        Stmt::Let(first, from.min(hi.clone()), Default::default()),
-        Stmt::Let(end, to, Default::default()),
-        Stmt::Var(at, lo.clone()),
-        Stmt::While(binary(BinaryOp::Lt, &at_now, hi), vec![Stmt::If(has_at, of_range, of_others)]),
-    ])
+    let of_range = piece(k, &end_of_range, &inside);
+    let is_in = |first: &Expr, end: &Expr| {
+        Expr::binary(BinaryOp::And, binary(BinaryOp::Ge, &at_now, first), binary(BinaryOp::Lt, &at_now, end))
+    };
+    let next_of = |first: &Expr| binary(BinaryOp::Lt, &at_now, first).select(first.clone(), hi.clone());
+    let mut to_next = next_of(&first_one);
+    let of_unread = unread.map(|(body, choices)| {
+        let (from, to) = conditions::range_of_others(&choices, lo, hi);
+        let [first, end] = ["unread", "read"].map(|name| k.reg(name, Ty::I64));
+        out.push(Stmt::Let(first, from.min(hi.clone()), Default::default()));
+        out.push(Stmt::Let(end, binary(BinaryOp::Max, &to, &Expr::Reg(first)), Default::default()));
+        to_next = to_next.clone().min(next_of(&Expr::Reg(first)));
+        (is_in(&Expr::Reg(first), &Expr::Reg(end)), piece(k, &Expr::Reg(end), &body))
+    });
+    let mut of_others = vec![Stmt::Let(next, to_next, Default::default())];
+    of_others.extend(piece(k, &next_one, body));
+    if let Some((condition, of_unread)) = of_unread {
+        of_others = vec![Stmt::If(condition, of_unread, of_others)];
+    }
+    let pieces = Stmt::If(is_in(&first_one, &end_of_range), of_range, of_others);
+    out.push(Stmt::While(binary(BinaryOp::Lt, &at_now, hi), vec![pieces]));
+    Some(out)
 }
 
 /// Returns the number of reads of arrays in an expression.
@@ -156,7 +161,7 @@ impl Indices<'_> {
             if let Expr::Load(Mem::Array(_), at) | Expr::LoadIf(Mem::Array(_), at, _) = e {
                 reads = reads || self.has_clamp(k, at);
             }
-            reads = reads || self.decided(e, &mut Clamps::default()).is_some();
+            reads = reads || self.choice(e).is_some();
         });
         if !reads {
             return None;
@@ -170,28 +175,82 @@ impl Indices<'_> {
             *e = sum(Expr::Reg(self.counter), distance);
             return;
         }
-        while let Some(arm) = self.decided(e, clamps) {
-            *e = arm.clone();
+        while let Some(choice) = self.choice(e) {
+            clamps.join(choice.of_reads);
+            *e = choice.reads.clone();
         }
         e.children_mut(|child| self.expression(k, child, clamps));
     }
 
-    /// Returns the arm of a choice that reads arrays, if the choice is by the counter, and adds the condition for it.
-    fn decided<'e>(&self, e: &'e Expr, clamps: &mut Clamps) -> Option<&'e Expr> {
+    /// Returns the body with the arms of choices that read nothing, and the choices.
+    fn without_reads(&self, body: &[Stmt]) -> Option<(Vec<Stmt>, Vec<Unread>)> {
+        let (mut unread, mut choices) = (body.to_vec(), Vec::new());
+        change_expressions(&mut unread, &mut |e| self.others(e, &mut choices));
+        (!choices.is_empty() && choices.iter().all(|c: &Option<Unread>| c.is_some()))
+            .then(|| (unread, choices.into_iter().flatten().collect()))
+    }
+
+    fn others(&self, e: &mut Expr, choices: &mut Vec<Option<Unread>>) {
+        if let Some(choice) = self.choice(e) {
+            let is_unread = loads(choice.others) == 0;
+            choices.push(is_unread.then_some(choice.of_others));
+            *e = choice.others.clone();
+        }
+        e.children_mut(|child| self.others(child, choices));
+        // an extreme of one number, which several elements have
+        if let Expr::Binary(BinaryOp::Min | BinaryOp::Max, a, b) = e
+            && let (Expr::Lit(_), true) = (&**a, a == b)
+        {
+            *e = (**a).clone();
+        }
+    }
+
+    /// Returns a choice by the counter, one of whose arms reads arrays. That arm may also need conditions that are
+    /// the same in all iterations.
+    fn choice<'e>(&self, e: &'e Expr) -> Option<Choice<'e>> {
         let Expr::Select(condition, a, b) = e else { return None };
-        let condition = match &**condition {
-            Expr::Reg(r) => (*self.set.get(r)?)?,
-            condition => condition,
-        };
-        let (op, index, bound) = self.comparison(condition)?;
-        let (times, distance) = self.multiple(index)?;
         let [of_a, of_b] = [a, b].map(|arm| loads(arm));
-        if of_a == of_b {
+        let mut parts = Vec::new();
+        self.conjunction(condition, &mut parts)?;
+        if of_a == of_b || of_a < of_b && parts.len() > 1 {
             return None;
         }
-        let (arm, op) = if of_a > of_b { (a, op) } else { (b, op.opposite()) };
-        clamps.require(times, &distance, op, bound);
-        Some(arm)
+        let (mut of_reads, mut of_others) = (Clamps::default(), Unread::default());
+        for part in parts {
+            if let Some(same) = self.outside(part) {
+                of_reads.same.push(same.clone());
+                of_others.same.push(same);
+                continue;
+            }
+            let (op, index, bound) = self.comparison(part)?;
+            let (times, distance) = self.multiple(index)?;
+            let op = if of_a > of_b { op } else { op.opposite() };
+            of_others.clamps = Clamps::default();
+            of_others.clamps.require(times, &distance, op.opposite(), bound.clone());
+            of_reads.require(times, &distance, op, bound);
+        }
+        let (reads, others) = if of_a > of_b { (a, b) } else { (b, a) };
+        (!of_reads.from.is_empty() || !of_reads.to.is_empty()).then_some(Choice {
+            reads,
+            of_reads,
+            others,
+            of_others,
+        })
+    }
+
+    /// Returns the conditions that a condition is the conjunction of.
+    fn conjunction<'e>(&'e self, e: &'e Expr, parts: &mut Vec<&'e Expr>) -> Option<()> {
+        match e {
+            Expr::Reg(r) if self.set.contains_key(r) => self.conjunction((*self.set.get(r)?)?, parts),
+            Expr::Binary(BinaryOp::And, a, b) if parts.len() < MOST_CONDITIONS => {
+                self.conjunction(a, parts)?;
+                self.conjunction(b, parts)
+            }
+            e => {
+                parts.push(e);
+                Some(())
+            }
+        }
     }
 
     /// Returns a comparison as that of a number that depends on the iteration with a bound that does not.

@@ -4,7 +4,7 @@ use crate::kernel::Expr;
 use crate::scalar::BinaryOp;
 
 /// Numbers below it, and their sums, do not wrap around. Others are not taken for indices.
-pub const SMALL: i64 = 1 << 40;
+const SMALL: i64 = 1 << 40;
 
 /// What must hold of the counter for all clamped indices to be the indices themselves.
 #[derive(Default)]
@@ -13,8 +13,27 @@ pub struct Clamps {
     pub from: Vec<Expr>,
     /// and less than each of these,
     pub to: Vec<Expr>,
-    /// provided that these numbers are small.
+    /// provided that these numbers are small,
     pub numbers: Vec<Expr>,
+    /// and that these conditions hold, which are the same in all iterations.
+    pub same: Vec<Expr>,
+}
+
+/// A choice whose arms read different numbers of elements.
+pub struct Choice<'e> {
+    pub reads: &'e Expr,
+    pub of_reads: Clamps,
+    pub others: &'e Expr,
+    pub of_others: Unread,
+}
+
+/// When a choice does not take the arm that reads arrays.
+#[derive(Default)]
+pub struct Unread {
+    /// One of these conditions does not hold,
+    pub same: Vec<Expr>,
+    /// or the counter is within these.
+    pub clamps: Clamps,
 }
 
 impl Clamps {
@@ -29,6 +48,24 @@ impl Clamps {
         other.from.into_iter().for_each(|e| Clamps::add(&mut self.from, e));
         other.to.into_iter().for_each(|e| Clamps::add(&mut self.to, e));
         other.numbers.into_iter().for_each(|e| Clamps::add(&mut self.numbers, e));
+        other.same.into_iter().for_each(|e| Clamps::add(&mut self.same, e));
+    }
+
+    /// Returns the range of the counter from `lo` to `hi`.
+    pub fn range(&self, lo: &Expr, hi: &Expr) -> (Expr, Expr) {
+        let join = |op, all: &[Expr], e: &Expr| {
+            all.iter().fold(e.clone(), |e, bound| Expr::binary(op, e, bound.clone()))
+        };
+        (join(BinaryOp::Max, &self.from, lo), join(BinaryOp::Min, &self.to, hi))
+    }
+
+    /// Returns the condition for the range.
+    pub fn condition(&self) -> Option<Expr> {
+        let is_small = |number: &Expr| {
+            let is_above = Expr::binary(BinaryOp::Gt, number.clone(), Expr::int(-SMALL));
+            both(is_above, Expr::binary(BinaryOp::Lt, number.clone(), Expr::int(SMALL)))
+        };
+        self.numbers.iter().map(is_small).chain(self.same.iter().cloned()).reduce(both)
     }
 
     /// Adds the condition `times * counter + distance op bound`.
@@ -51,6 +88,25 @@ impl Clamps {
         }
         Clamps::add(if is_from { &mut self.from } else { &mut self.to }, end);
     }
+}
+
+/// Returns the range of a counter from `lo` to `hi` in which no choice reads arrays.
+pub fn range_of_others(choices: &[Unread], lo: &Expr, hi: &Expr) -> (Expr, Expr) {
+    choices.iter().fold((lo.clone(), hi.clone()), |(first, end), choice| {
+        let (from, mut to) = choice.clamps.range(lo, hi);
+        if let Some(condition) = choice.clamps.condition() {
+            to = condition.select(to, lo.clone());
+        }
+        let (from, to) = match choice.same.iter().cloned().reduce(both) {
+            Some(same) => (same.clone().select(from, lo.clone()), same.select(to, hi.clone())),
+            None => (from, to),
+        };
+        (Expr::binary(BinaryOp::Max, first, from), Expr::binary(BinaryOp::Min, end, to))
+    })
+}
+
+fn both(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::And, a, b)
 }
 
 /// Returns `a + b`, computed if both are constants.

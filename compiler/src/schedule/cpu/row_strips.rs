@@ -12,7 +12,7 @@
 
 use super::column_tree::load;
 use super::rows::{self, Piece, Walk};
-use super::segmented_columns::{have_room, most_segments, too_long};
+use super::segmented_columns::{have_room, most_and_block, too_long};
 use super::stores::Stores;
 use super::strip::Strip;
 use crate::core::linear::Linear;
@@ -153,9 +153,9 @@ impl RowStrips {
         let length = l.launch.host(s.length);
         let reductions: Vec<Reduction> = Reduction::all_nested(l.launch, &s.nested);
         let reductions = &reductions[..];
-        let most = most_segments(reductions);
+        let [most, in_block] = most_and_block(l.launch, reductions);
         let block =
-            each_accumulator(reductions).map(|r| l.k.local("block", r.ty, 4 * most, locals)).collect();
+            each_accumulator(reductions).map(|r| l.k.local("block", r.ty, in_block, locals)).collect();
         let [base, q] = ["base", "q"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
         let width = piece.end.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));

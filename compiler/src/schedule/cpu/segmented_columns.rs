@@ -18,7 +18,8 @@
 use super::column_tree::{load, number_of, store};
 use super::pairwise::Pile;
 use super::stores::Stores;
-use super::strip::{Strip, region};
+use super::strip::{Order, Strip, region};
+use super::strip_fold::{after, is_order_free};
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -28,7 +29,7 @@ use crate::schedule::element::lower::{LaunchContext, Lower, Surroundings, bind};
 use crate::schedule::element::reduction::{Reduction, by_reduction, each_accumulator, tiles, totals_of};
 use crate::schedule::facts::InBounds;
 use crate::schedule::facts::along::Along;
-use crate::schedule::facts::segments::{neighbours, nested};
+use crate::schedule::facts::segments::nested;
 use crate::schedule::facts::{Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use std::rc::Rc;
@@ -38,6 +39,9 @@ pub const STRIP: u32 = 128;
 /// The maximum size of a strip's accumulators, of all reductions together, in bytes. A block has four times as many.
 /// Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
+
+/// The maximum number of nodes of the elements of a pass over a strip.
+const MOST_NODES: usize = 64;
 
 /// Maximum size of the accumulators of an element's reductions whose strategies have them for many segments at once:
 /// batches of short rows have 4352 of each, which is then half of the stack of a thread.
@@ -83,10 +87,17 @@ pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE * TILE))
 }
 
-/// Returns the maximum number of segments of a strip.
+/// Returns the maximum number of segments of a strip whose block has several columns.
 pub(super) fn most_segments(reductions: &[Reduction]) -> u32 {
     let bytes: u32 = each_accumulator(reductions).map(|r| r.ty.size() as u32).sum();
     (1 << (BYTES / bytes).max(64).ilog2()).min(1024)
+}
+
+/// Returns the maximum number of segments of a strip, and of the values of an accumulator in its block. Without a
+/// tree a block has one column, so that a strip is as wide.
+pub(super) fn most_and_block(l: &mut LaunchContext, reductions: &[Reduction]) -> [u32; 2] {
+    let most = most_segments(reductions);
+    [if is_order_free(l, reductions) { 4 * most } else { most }, 4 * most]
 }
 
 /// Emits the segments of a unit of work. Elements that are `stored` are stored where they are reduced, so that each
@@ -110,8 +121,8 @@ pub(super) fn main(
     let lo = bind(l, "lo", begin.times(grain.clone()), &mut out);
     let hi = bind(l, "hi", end.times(grain).min(n), &mut out);
     let stores = if staged { stores.begin(l, &mut out) } else { stores };
-    let most = most_segments(&reductions);
-    let block = each_accumulator(&reductions).map(|r| l.k.local("block", r.ty, 4 * most, &mut out)).collect();
+    let [most, in_block] = most_and_block(l.launch, &reductions);
+    let block = each_accumulator(&reductions).map(|r| l.k.local("block", r.ty, in_block, &mut out)).collect();
     let mut body = Vec::new();
     let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
     let width = bind(l, "width", width, &mut body);
@@ -147,6 +158,9 @@ pub(super) fn main(
 impl Strip<'_> {
     /// Emits the totals of the strip's segments, if these have elements. They are stored in the block.
     pub(super) fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
+        if is_order_free(l.launch, self.reductions) {
+            return self.fold(l, out);
+        }
         let of_tile = Pile::new(l, self, locals);
         let of_tiles = Pile::new(l, self, locals);
         let column = each_accumulator(self.reductions).map(|r| l.k.local("column", r.ty, self.most, locals));
@@ -217,8 +231,8 @@ impl Strip<'_> {
         pile.total(l, self, &blocks, out)
     }
 
-    /// Emits the columns of a tile from `begin` on, two rows at a time, so that the block is loaded and stored half
-    /// as often.
+    /// Emits the columns of a tile from `begin` on, several rows in a pass, so that the block is loaded and stored
+    /// less often.
     fn rows(
         &self,
         l: &mut Lower,
@@ -226,46 +240,51 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let e = l.k.reg("e", Ty::I64);
-        let part = |l: &mut Lower, rows: i64, begin: bool, end: Expr| -> Result<Vec<Stmt>> {
+        let part = |l: &mut Lower, rows: i64, begin: bool, end: &Expr| -> Result<Vec<Stmt>> {
             let k = l.k.reg("k", Ty::I64);
             let at = Expr::Reg(k).times(self.width.clone());
             let row = first.clone().plus(Expr::Reg(e)).plus(Expr::Reg(k));
-            let next = row.clone().plus(Expr::int(COLUMNS));
+            let of_pass: Vec<Expr> = (0..rows).map(|n| row.clone().plus(Expr::int(n * COLUMNS))).collect();
             let mut body = Vec::new();
-            let so_far = (!begin).then(|| Expr::Reg(e).minus(begin_at.clone()));
-            self.elements(l, &[row, next][..rows as usize], &at, so_far, &mut body)?;
+            let order = if begin { Order::First } else { Order::After(Expr::Reg(e).minus(begin_at.clone())) };
+            self.elements(l, &of_pass, &at, order, &mut body)?;
             let go_on = Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(rows * COLUMNS)));
-            Ok(vec![Stmt::Seq(k, Expr::int(0), end, body), go_on])
+            Ok(vec![Stmt::Seq(k, Expr::int(0), end.clone(), body), go_on])
         };
-        let start = part(l, 2, true, columns.clone())?;
-        let two = part(l, 2, false, columns.clone())?;
-        let left = count.clone().minus(Expr::Reg(e)).min(columns.clone());
-        let one = part(l, 1, false, left)?;
-        let end = Expr::Reg(e).plus(Expr::int(COLUMNS)).plus(columns.clone());
-        let full = Expr::binary(BinaryOp::Le, end, count.clone());
+        let are_full = |rows: i64| {
+            let end = Expr::Reg(e).plus(Expr::int((rows - 1) * COLUMNS)).plus(columns.clone());
+            Expr::binary(BinaryOp::Le, end, count.clone())
+        };
+        let most = self.rows_of_pass(l, MOST_NODES) as i64;
+        let start = part(l, most, true, columns)?;
         let mut absent = Vec::new();
         self.fill(l, columns.clone().times(self.width.clone()), &mut absent);
         out.push(Stmt::Var(e, begin_at.clone()));
-        out.push(Stmt::If(full.clone(), start, absent));
-        out.push(Stmt::While(full, two));
+        out.push(Stmt::If(are_full(most), start, absent));
+        for rows in std::iter::once(most).chain((most > 2).then_some(2)) {
+            out.push(Stmt::While(are_full(rows), part(l, rows, false, columns)?));
+        }
+        let left = count.clone().minus(Expr::Reg(e)).min(columns.clone());
+        let one = part(l, 1, false, &left)?;
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(e), count.clone()), one));
         Ok(())
     }
 
-    /// Emits a loop over all segments, in which their elements `rows` begin the column at `at` of the block, or
-    /// continue it after `so_far` elements of its rows.
-    fn elements(
+    /// Emits a loop over all segments, in which their elements `rows` are joined to the column at `at` of the block.
+    pub(super) fn elements(
         &self,
         l: &mut Lower,
         rows: &[Expr],
         at: &Expr,
-        so_far: Option<Expr>,
+        order: Order,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let at = bind(l, "at", at.clone(), out);
         let index: Vec<NodeId> = rows.iter().map(|_| l.launch.g.fresh_var(Ty::I64).1).collect();
         let rows: Vec<Expr> = rows.iter().map(|e| bind(l, "row", e.clone(), out)).collect();
-        self.prefetch(l, &rows, out)?;
+        if rows.len() <= 2 && !matches!(order, Order::Free) {
+            self.prefetch(l, &rows, out)?;
+        }
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
         let i = bind(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
         let to = bind(l, "to", at.plus(Expr::Reg(q)), &mut body);
@@ -273,23 +292,28 @@ impl Strip<'_> {
         fixed.extend_from_slice(self.outer);
         let (mut own, mut roots) = (self.own(l, &Expr::Reg(q), &i, &mut body), Vec::new());
         for (r, arrays) in by_reduction(self.reductions, &self.block) {
-            let (acc, rest) = match &so_far {
-                None => (r.first(l.launch, index[0]), &index[1..]),
-                Some(so_far) => {
-                    let old = r.variables(l.launch);
-                    let mut loaded = old.iter().zip(arrays);
-                    if r.is_counted() {
-                        // the count is the same for all segments
-                        fixed.push((old[0], bind(l, "number", number_of(so_far, r.types[0]), out)));
-                        loaded.next();
-                    }
-                    for (old, m) in loaded {
-                        own.push((*old, bind(l, "acc", Expr::load(*m, to.clone()), &mut body)));
-                    }
-                    (old, &index[..])
-                }
+            let steps = |l: &mut LaunchContext, acc: Vec<NodeId>, rest: &[NodeId]| {
+                rest.iter().fold(acc, |acc, k| r.step(l, &acc, *k))
             };
-            roots.extend(rest.iter().fold(acc, |acc, k| r.step(l.launch, &acc, *k)));
+            if let Order::First = order {
+                let acc = r.first(l.launch, index[0]);
+                roots.extend(steps(l.launch, acc, &index[1..]));
+                continue;
+            }
+            let old = r.variables(l.launch);
+            let mut loaded = old.iter().zip(arrays);
+            if let (Order::After(so_far), true) = (&order, r.is_counted()) {
+                // the count is the same for all segments
+                fixed.push((old[0], bind(l, "number", number_of(so_far, r.types[0]), out)));
+                loaded.next();
+            }
+            for (old, m) in loaded {
+                own.push((*old, bind(l, "acc", Expr::load(*m, to.clone()), &mut body)));
+            }
+            roots.extend(match order {
+                Order::Free => after(l.launch, r, &old, &index),
+                _ => steps(l.launch, old, &index),
+            });
         }
         let steps = roots.len();
         for k in &index {
@@ -331,44 +355,6 @@ impl Strip<'_> {
         let to = at.plus(Expr::Reg(q));
         store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
-        Ok(())
-    }
-
-    /// Emits prefetches of the elements that follow `rows`, because the hardware's own prefetching does not follow
-    /// the jump of 128 rows. Other values that the elements of a row read are mostly in the caches.
-    fn prefetch(&self, l: &mut Lower, rows: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
-        if l.k.strided || !self.outer.is_empty() {
-            return Ok(());
-        }
-        let mut hints = Vec::new();
-        let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
-        for (x, outer) in neighbours(l.launch, &roots, self.s.index) {
-            // the address of a prefetch must not depend on reads, because these might be out of bounds
-            let reads = l.launch.g.reachable(outer.iter().copied());
-            let reads = reads.into_iter().any(|n| matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..)));
-            let moves = outer.iter().any(|n| !l.launch.g.is_closed(*n));
-            if reads || !moves {
-                continue;
-            }
-            let (array, per_line) = (l.launch.input(x), 64 / l.launch.g.ty(x).elem.size() as i64);
-            for row in rows {
-                let ahead = row.clone().plus(Expr::int(COLUMNS * rows.len() as i64));
-                let address =
-                    l.element_address(array, &outer, self.base.clone(), &[(k, ahead)], &mut hints)?;
-                let p = l.k.reg("p", Ty::I64);
-                let index = address.plus(Expr::Reg(p).times(Expr::int(per_line)));
-                let lines = self.width.clone().plus(Expr::int(per_line - 1));
-                let lines = Expr::binary(BinaryOp::Shr, lines, Expr::int(per_line.trailing_zeros().into()));
-                let hint = vec![Stmt::Prefetch { array, index, wide: false }];
-                hints.push(Stmt::For(p, Expr::int(0), lines, hint));
-            }
-        }
-        let ahead = rows[0].clone().plus(Expr::int(COLUMNS * rows.len() as i64));
-        if !hints.is_empty() {
-            let more = Expr::binary(BinaryOp::Lt, ahead, self.length.clone());
-            out.push(Stmt::If(more, hints, vec![]));
-        }
         Ok(())
     }
 

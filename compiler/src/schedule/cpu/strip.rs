@@ -37,6 +37,16 @@ pub struct Strip<'a> {
     pub known: &'a [(NodeId, Mem)],
 }
 
+/// How elements are joined to a column.
+pub(super) enum Order {
+    /// They begin the column.
+    First,
+    /// They continue it after so many elements of its rows.
+    After(Expr),
+    /// They continue it in any order.
+    Free,
+}
+
 impl Strip<'_> {
     /// Returns the values that are known of segment `q` of the strip, whose index is `i`.
     pub(super) fn own(&self, l: &mut Lower, q: &Expr, i: &Expr, out: &mut Vec<Stmt>) -> Known {
