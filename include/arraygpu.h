@@ -17,7 +17,7 @@
  * Version of this interface. A package carries the version that it was made for, and a library
  * runs packages of the versions AGPU_ABI_OLDEST to AGPU_ABI_VERSION.
  */
-#define AGPU_ABI_VERSION 7
+#define AGPU_ABI_VERSION 8
 
 /**
  * The oldest version of packages that this library runs. It is also the number in the library's

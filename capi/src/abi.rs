@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 
 /// Version of this interface. A package carries the version that it was made for, and a library
 /// runs packages of the versions AGPU_ABI_OLDEST to AGPU_ABI_VERSION.
-pub const AGPU_ABI_VERSION: i32 = 7;
+pub const AGPU_ABI_VERSION: i32 = 8;
 /// The oldest version of packages that this library runs. It is also the number in the library's
 /// name, libarraygpu.so.5.
 pub const AGPU_ABI_OLDEST: i32 = 5;

@@ -353,7 +353,7 @@ fn broken_modules() {
     };
     open(&|m| m.size = 8, AgpuErrorModule, &["8 bytes"]);
     open(&|m| m.abi_version = 99, AgpuErrorModule, &["ABI version 99", "install a newer libarraygpu"]);
-    open(&|m| m.abi_version = 4, AgpuErrorModule, &["ABI version 4", "those of 5 to 7", "make it again"]);
+    open(&|m| m.abi_version = 4, AgpuErrorModule, &["ABI version 4", "those of 5 to 8", "make it again"]);
     open(&|m| m.name = null(), AgpuErrorModule, &["NULL"]);
     open(&|m| m.plans = null(), AgpuErrorModule, &["NULL"]);
     open(&|m| m.state = null_mut(), AgpuErrorModule, &["state"]);

@@ -33,7 +33,7 @@ use crate::scalar::{BinaryOp, Ty};
 use conditions::{Choice, Clamps, Unread, difference, sum};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The maximum number of operations of a loop's body, which is written twice.
+/// The maximum number of operations of a loop's body, which is written two or three times.
 const MOST_OPERATIONS: usize = 256;
 /// The maximum number of iterations of loops that are not split.
 const SHORT: i64 = 16;

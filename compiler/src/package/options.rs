@@ -7,7 +7,7 @@ use super::records::Records;
 use std::path::PathBuf;
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
-pub const ABI_VERSION: i32 = 7;
+pub const ABI_VERSION: i32 = 8;
 /// The version of the arithmetic: results with one version have the same bits everywhere.
 pub const ARITH_VERSION: i32 = 1;
 /// The version of arraygpu.

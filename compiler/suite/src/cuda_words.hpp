@@ -98,9 +98,18 @@ template <class T> T atomicMin(T *, T);
 template <class T> T atomicMax(T *, T);
 unsigned atomicAdd(unsigned *, unsigned);
 unsigned long long atomicAdd(unsigned long long *, unsigned long long);
+float atomicAdd(float *, float);
+double atomicAdd(double *, double);
 template <class T> T atomicAnd(T *, T);
 template <class T> T atomicOr(T *, T);
 template <class T> T atomicXor(T *, T);
+
+float __fmul_rn(float, float);
+double __dmul_rn(double, double);
+float __fsqrt_rn(float);
+double __dsqrt_rn(double);
+int __popc(unsigned);
+unsigned __ballot_sync(unsigned, int);
 
 void __syncthreads();
 void __syncwarp();

@@ -121,6 +121,9 @@ impl<'a> Emitter<'a> {
         let (address, ty) = (self.address(m, index), self.k.mem(m).1);
         let space = if matches!(m, Mem::Shared(_)) { "shared" } else { "global" };
         let is_wide = ty.size() == 8;
+        if op == BinaryOp::Add && is_wide && ty.is_int() && space == "shared" {
+            return self.add_words(address, value);
+        }
         let of = match op {
             // sums that wrap are the same of both signs, and only one of them has 64 bits
             BinaryOp::Add if ty.is_float() => memory_type(ty),
@@ -141,6 +144,21 @@ impl<'a> Emitter<'a> {
             }
         };
         code!(self, "red.{space}.{op}.{of} {address}, {value};");
+    }
+
+    /// Adds an integer of 64 bits to an element of shared memory, by an operation for each of its words, because
+    /// processors have none for both: the assembler would write a loop, whose rounds wait for each other where threads
+    /// have the same element. The sum of the lower words carries exactly when it wraps, whichever thread comes first.
+    fn add_words(&mut self, at: Address<'a>, value: Operand<'a>) {
+        let [low, high, old] = [Ty::U32; 3].map(|ty| self.regs.fresh(ty));
+        let upper = Address { offset: at.offset + 4, ..at };
+        let whole = self.regs.fresh(Ty::U64);
+        code!(self, "mov.b64 {whole}, {value};");
+        code!(self, "mov.b64 {{{low}, {high}}}, {whole};");
+        code!(self, "atom.shared.add.u32 {old}, {at}, {low};");
+        code!(self, "add.cc.u32 {old}, {old}, {low};");
+        code!(self, "addc.u32 {high}, {high}, 0;");
+        code!(self, "red.shared.add.u32 {upper}, {high};");
     }
 
     /// Stores to the shared memory of a block of the cluster.

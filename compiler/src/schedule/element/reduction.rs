@@ -130,9 +130,13 @@ impl Reduction {
         matches!(self.kind, Kind::SquaredDeviations(_) | Kind::Tuple(..))
     }
 
-    /// Whether a column joins elements as it joins other columns.
-    pub fn steps_are_joins(&self) -> bool {
-        matches!(self.kind, Kind::Join(..) | Kind::Tuple(..))
+    /// Whether a column joins elements as it joins other columns. Joins that may leave records do not: those of
+    /// elements name them.
+    pub fn steps_are_joins(&self, l: &mut LaunchContext) -> bool {
+        match &self.kind {
+            Kind::Join(join, _) | Kind::Tuple(join, _) => !l.may_record(join.body),
+            Kind::Dot(..) | Kind::SquaredDeviations(_) => false,
+        }
     }
 
     /// Whether it has the components of a tuple.

@@ -125,7 +125,8 @@ impl LaunchContext<'_, '_> {
         self.find_facts_of_elements((own, &others), index, of_unit);
     }
 
-    /// Finds the facts about a step of a radix sort, whose unit of work is a tile.
+    /// Finds the facts about a step of a radix sort, whose unit of work is a tile, or a digit with the counts of all
+    /// tiles.
     fn find_facts_of_sort(&mut self, step: &RadixStep, items: &[Item]) {
         let index = self.g.sample_index(1)[0].1;
         let own = step.sample(&mut self.g, items, index);

@@ -52,7 +52,7 @@ impl FrequentBins {
     }
 
     /// Returns the statement that gives a slot to the bin of an element of the sample. If several bins have the same
-    /// slot, the last one of them gets it.
+    /// slot, the one with the greatest tag gets it.
     pub fn sampled(&self, bin: &Expr) -> Stmt {
         let (slot, tag) = slot(bin);
         Stmt::Update(BinaryOp::Max, self.tags, slot, tag)

@@ -60,7 +60,7 @@ pub fn stored_kernels(
     let reductions = Reduction::all(l, fused);
     let serves = l.facts.cost >= LONG
         && !reductions.is_empty()
-        && reductions.iter().all(Reduction::steps_are_joins)
+        && reductions.iter().all(|r| r.steps_are_joins(l))
         && !fused.items.iter().any(|it| is_store(&l.g, it));
     let few = Profit { max_elements: Some(FEW), ..Profit::default() };
     let both =

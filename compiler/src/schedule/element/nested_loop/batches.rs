@@ -88,6 +88,9 @@ pub fn steps(
     out: &mut Vec<Stmt>,
     (read, step): (&mut Reads, &mut Numbered),
 ) -> Result<()> {
+    // first, so that the places of a step's records are listed in the order of the program
+    let (k, mut single) = (l.k.reg(name, Ty::I64), Vec::new());
+    l.in_block(|l| step(l, (Expr::Reg(k), 0), Ahead::new(), &mut single))?;
     let mut from = Expr::int(begin);
     if pays {
         l.k.batches = true;
@@ -106,9 +109,7 @@ pub fn steps(
         out.push(Stmt::Seq(batch, Expr::int(0), whole.clone(), body));
         from = bind(l, "from", first(whole), out);
     }
-    let (k, mut body) = (l.k.reg(name, Ty::I64), Vec::new());
-    step(l, (Expr::Reg(k), 0), Ahead::new(), &mut body)?;
-    out.push(Stmt::Seq(k, from, end, body));
+    out.push(Stmt::Seq(k, from, end, single));
     Ok(())
 }
 
