@@ -48,7 +48,7 @@ impl<T: Elem> VExp<T> {
     /// Cost: a radix sort, of three launches for each eight bits of a key, 4 times for 32 bits: they count how often
     /// each of 256 digits occurs in each part of the vector, and move keys and indices where they go by that digit.
     /// Integers that are clamped to 0 .. n by `.min(n).max(0)` have as many bits as n. Where the number of elements
-    /// can be halved less than 3 / 2 times as often as keys have digits, it takes two launches for each such
+    /// can be halved at most 3 / 2 times as often as keys have digits, it takes two launches for each such
     /// halving, in which each element searches for its place in a merged run. Truth values have one scan.
     ///
     /// ```

@@ -66,14 +66,14 @@ fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
 pub fn are_faster(g: &mut Graph, n: NodeId, digits: NodeId, merges: NodeId) -> NodeId {
     let launches = with(g, BinaryOp::Mul, digits, LAUNCHES);
     let most = with(g, BinaryOp::Mul, merges, LAUNCHES_OF_MERGE);
-    let are_fewer = binary(g, BinaryOp::Le, launches, most);
+    let are_fewer = binary(g, BinaryOp::Lt, launches, most);
     let have_room = with(g, BinaryOp::Le, n, 1 << (8 * INDEX.size()));
     binary(g, BinaryOp::And, are_fewer, have_room)
 }
 
-/// Whether this many digits have no more launches than this many merges.
+/// Whether this many digits have fewer launches than this many merges.
 pub fn have_fewer_launches(digits: i64, merges: i64) -> bool {
-    digits * LAUNCHES <= merges * LAUNCHES_OF_MERGE
+    digits * LAUNCHES < merges * LAUNCHES_OF_MERGE
 }
 
 /// Returns the step function; each step orders by the digit that has the step's number.

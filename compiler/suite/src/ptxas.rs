@@ -199,7 +199,8 @@ fn allowed(name: &str) -> u32 {
         n if n.contains("distances_0_any_wide") => 256,
         // quotients of integers that leave records, in short rows
         n if n.contains("div_sum_row_0_short") => 96,
-        // 64-bit indices, which few calls need, with any strides or a warp an element
+        // 64-bit indices, which few calls need, of four columns a thread; with any strides or a warp an element
+        n if n.starts_with("strip_fold.core") && n.contains("_wide") => 160,
         n if n.contains("_any_wide") || n.contains("_wide_warp") => 128,
         // elements at the edges of a chain of stencils, computed from the image alone
         n if n.contains("bordered_0_chain") => 448,
@@ -216,8 +217,6 @@ fn allowed(name: &str) -> u32 {
         // two values of 16 elements in the registers of two resident blocks
         n if n.contains("run_lengths_3") => 136,
         n if n.starts_with("unique_and_places.core: begins_3") => 128,
-        // the same, with the counters of a digit
-        n if n.starts_with("sort.core: sorted__step0_4") => 128,
         // reads of other rows, with any strides
         n if n.contains("records_0_any_w") => 96,
         _ => 64,

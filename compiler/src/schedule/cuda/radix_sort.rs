@@ -298,7 +298,7 @@ impl Code<'_> {
     }
 
     /// Stores the elements of the tile at their destinations, array by array. Those of the first one may be in
-    /// registers. The elements of the next array are loaded before those of one are stored.
+    /// registers. The elements of the next array are loaded before those of one are stored, if registers suffice.
     fn store(
         &self,
         l: &mut Lower,
@@ -328,8 +328,15 @@ impl Code<'_> {
             if number == 0 {
                 destinations = self.destinations(l, places, out);
             }
-            next = if number + 1 < types.len() { self.array(l, number + 1, out)? } else { Vec::new() };
+            let is_early = of_stage.size() == 4;
+            next = Vec::new();
+            if number + 1 < types.len() && is_early {
+                next = self.array(l, number + 1, out)?;
+            }
             self.store_array(l, (number, *ty), (stage, of_stage), &destinations, out);
+            if number + 1 < types.len() && !is_early {
+                next = self.array(l, number + 1, out)?;
+            }
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::schedule::element::nested_loop::batches;
 
 /// The maximum number of steps of a batch.
 const MAX_BATCH: usize = 8;
+const MAX_BATCH_WITH_RECORDS: usize = 2;
 /// The maximum number of operations of the steps of a batch.
 const MAX_UNROLLED: usize = 320;
 /// The maximum number of registers for the elements of a batch, and as many for those of the next one.
@@ -49,7 +50,10 @@ impl<'a> StagedChunk<'a> {
         let vars: Vec<NodeId> = types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
         let roots = next(l, folds, &vars, &mut Vec::new());
         let most = batches::operations(&l.launch.g, &roots).map_or(1, |each| MAX_UNROLLED / each.max(1));
-        let batch = most.min(MAX_REGISTERS / types.len().max(1)).clamp(1, MAX_BATCH);
+        // records have conditions of their own, which no count of operations has
+        let records = roots.iter().any(|n| l.launch.may_record(*n));
+        let longest = if records { MAX_BATCH_WITH_RECORDS } else { MAX_BATCH };
+        let batch = most.min(MAX_REGISTERS / types.len().max(1)).clamp(1, longest);
         StagedChunk { folds, known, types, shared, len, batch: 1 << batch.ilog2() }
     }
 
