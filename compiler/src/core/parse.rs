@@ -2,6 +2,7 @@
 //! that contains the line.
 
 mod labels;
+mod sorts;
 
 use super::MAX_RANK;
 use super::{
@@ -240,21 +241,7 @@ impl Parser<'_> {
                 Op::Put { at, src, base, after: self.after("after")? }
             }
             "bins" => self.bins()?,
-            "digit_counts" => Op::DigitCounts {
-                count: self.operand()?,
-                tiles: self.after("of")?,
-                digits: self.after("by")?,
-            },
-            "by_digit" => {
-                let src = self.operand()?;
-                let (tiles, digits) = (self.after("of")?, self.after("by")?);
-                Op::ByDigit { tiles, digits, ends: self.after("at")?, src }
-            }
-            "digit_ends" => Op::DigitEnds {
-                digits: self.operand()?,
-                tiles: self.after("of")?,
-                counts: self.after("over")?,
-            },
+            name @ ("digit_counts" | "digit_ends" | "by_digit") => self.step_of_sort(name)?,
             "materialize" => Op::Materialize(self.operand()?),
             "fill" => Op::Fill(self.operand()?, self.after(",")?),
             "slice" => Op::Slice {
@@ -322,15 +309,6 @@ impl Parser<'_> {
                 }
             }
         })
-    }
-
-    /// Reads `bins add of %parts, %count over %x at %i`.
-    fn bins(&mut self) -> Result<Op> {
-        let name = self.c.word()?;
-        let op = BinaryOp::parse(&name).ok_or_else(|| self.c.error(format!("`{name}` is no operator")))?;
-        let (parts, count) = (self.after("of")?, self.after(",")?);
-        let (src, at) = (self.after("over")?, self.after("at")?);
-        Ok(Op::Bins { op, parts, count, at, src })
     }
 
     /// Reads the name of a step of the function.

@@ -191,25 +191,23 @@ pub fn check(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<(usize, Vec<
 /// Compares the results of large calls on the first GPU with those of one thread of the CPU in every bit. Returns the
 /// number of programs that agree, and a message for each of the others.
 pub fn compare(corpus: &Corpus, wanted: &str, largest: i64) -> Result<(usize, Vec<String>), String> {
-    let devices = [true, false].map(|is_gpu| Device::open(is_gpu).map(|device| (device, is_gpu)));
-    let [gpu, cpu] = devices;
-    let devices = [gpu?, cpu?];
+    let devices = [(Device::open(true)?, true), (Device::open(false)?, false)];
     let limits = Limits { operations: 2e9, bytes: 5e8 };
     let (mut equal, mut different) = (0, Vec::new());
     for p in corpus.wanted(wanted) {
-        let results = || -> Result<Option<(i64, [Vec<Array>; 2])>, String> {
+        let of = |(device, is_gpu): &(Device, bool), inputs: &[Array]| {
+            device.results(&compiled(p, *is_gpu)?, inputs)
+        };
+        let compared = || {
             let Some((n, _)) = within(p, &compiled(p, true)?, &limits, largest)? else { return Ok(None) };
             let inputs = p.large_inputs(n);
-            let of = |(device, is_gpu): &(Device, bool)| device.results(&compiled(p, *is_gpu)?, &inputs);
-            Ok(Some((n, [of(&devices[0])?, of(&devices[1])?])))
+            let found = check::first_difference(&of(&devices[0], &inputs)?, &of(&devices[1], &inputs)?);
+            Ok::<_, String>(Some(found.map(|e| format!("extents of {n}: {e}"))))
         };
-        match results() {
+        match compared() {
             Ok(None) => {}
-            Ok(Some((n, [gpu, cpu]))) => match check::first_difference(&gpu, &cpu) {
-                None => equal += 1,
-                Some(e) => different.push(format!("{} with extents of {n}: {e}", p.name)),
-            },
-            Err(e) => different.push(format!("{}: {e}", p.name)),
+            Ok(Some(None)) => equal += 1,
+            Ok(Some(Some(e))) | Err(e) => different.push(format!("{}: {e}", p.name)),
         }
     }
     Ok((equal, different))

@@ -182,11 +182,10 @@ impl Decide {
                         self.launch(n, &[at, src], &[], false);
                     }
                     Op::Put { at, src, base, after } => self.launch(n, &[at, src, base, after], &[], false),
-                    Op::DigitCounts { digits, .. } => self.launch(n, &[digits], &[], false),
-                    Op::DigitEnds { counts, .. } => self.launch(n, &[counts], &[], false),
-                    Op::ByDigit { digits, ends, src, .. } => {
-                        self.launch(n, &[digits, ends, src], &[], false);
+                    Op::DigitCounts { digits: x, .. } | Op::DigitEnds { counts: x, .. } => {
+                        self.launch(n, &[x], &[], false);
                     }
+                    Op::ByDigit { digits: a, ends: b, src: c, .. } => self.launch(n, &[a, b, c], &[], false),
                     Op::Scan { init, src, .. } => {
                         let before = self.context(&[init], false);
                         let ready = self.context(&[src], true).max(before);

@@ -11,13 +11,14 @@
 
 mod frequent;
 pub mod place;
+pub mod threads;
 
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64, warp_number};
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
@@ -29,9 +30,8 @@ use crate::schedule::groups::{FusedGroup, domain};
 use frequent::FrequentBins;
 use place::{BinMemory, FILLED, FOR_BLOCK};
 use std::rc::Rc;
+use threads::{THREADS, each};
 
-/// Threads of a block.
-const THREADS: u32 = 256;
 /// The maximum number of bins of which each warp has its own copy.
 const OF_WARP: u32 = 256;
 /// The bytes of shared memory for a block's bins: as many as a kernel may declare.
@@ -331,21 +331,4 @@ impl Code<'_> {
         let update = update(l, at.clone(), value);
         self.tests.guarded(&at, &self.count, vec![update], out);
     }
-}
-
-/// Writes a loop that the threads of the block share, from a thread's own first index up to an end.
-pub(super) fn each(
-    l: &mut Lower,
-    (from, end): (Expr, Expr),
-    out: &mut Vec<Stmt>,
-    body: impl FnOnce(&mut Lower, Expr, &mut Vec<Stmt>) -> Result<()>,
-) -> Result<()> {
-    let next: Reg = l.k.reg("next", Ty::I64);
-    out.push(Stmt::Var(next, from));
-    let mut inner = Vec::new();
-    let at = bind(l, "k", Expr::Reg(next), &mut inner);
-    body(l, at, &mut inner)?;
-    inner.push(Stmt::Assign(next, Expr::Reg(next).plus(Expr::int(THREADS.into()))));
-    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(next), end), inner));
-    Ok(())
 }

@@ -2,7 +2,8 @@
 //! destinations and values by vector accesses, and then stores each element by itself. The last block has fewer
 //! elements, and its threads go through them one by one.
 
-use super::bins::{MAX_OPERATIONS, each};
+use super::bins::MAX_OPERATIONS;
+use super::bins::threads::each;
 use super::elements::Elements;
 use super::expressions::{thread, to_i64};
 use super::thread_layout::ThreadLayout;

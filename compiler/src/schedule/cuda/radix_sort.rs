@@ -37,12 +37,9 @@ use crate::schedule::element::element;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::radix::{RadixStep, Work};
 use crate::schedule::groups::FusedGroup;
-use block_scan::{BlockScan, sum};
+use block_scan::{BlockScan, THREADS, WARPS, sum};
 use std::rc::Rc;
 
-/// The threads of a block: each sums the warps' counters of one digit.
-const THREADS: u32 = DIGITS as u32;
-const WARPS: i64 = (THREADS / WARP) as i64;
 /// The number of elements of a thread.
 const OF_THREAD: i64 = DIGIT_TILE / THREADS as i64;
 const OF_WARP: i64 = DIGIT_TILE / WARPS;

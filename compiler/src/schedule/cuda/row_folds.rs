@@ -15,7 +15,7 @@
 use super::elements::{store_single, stored};
 use super::expressions::{int32, masked, offset, thread, to_i64, warp_number};
 use super::fold::staged::{StagedChunk, types_of};
-use super::fold::{COMPUTING, start};
+use super::fold::steps::{COMPUTING, start};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, STATIC_SHARED, Stmt, WARP};

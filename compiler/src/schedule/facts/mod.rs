@@ -31,7 +31,6 @@ use super::groups::{FusedGroup, Item};
 use crate::core::NodeId;
 use along::Along;
 use indexmap::IndexSet;
-use row_folds::RowFold;
 use rustc_hash::FxBuildHasher;
 use scan_reductions::ScanReductions;
 use scans::Scan;
@@ -127,6 +126,16 @@ pub struct Segments {
     pub are_parts: bool,
     /// Whether some element may leave an error record.
     pub may_record: bool,
+}
+
+/// A fold of each element's row.
+pub struct RowFold {
+    /// The index of an element.
+    pub index: NodeId,
+    /// The fold's nodes: several if more than one component of a tuple is needed.
+    pub nodes: Vec<NodeId>,
+    /// The number of elements of a row, which is the same for all rows.
+    pub length: NodeId,
 }
 
 /// Matrices that the launch stores while it reduces their columns ([`super::alternatives::stored_columns`]).

@@ -5,6 +5,7 @@
 //! generate m (%i) { fold .. over generate n (%k) { .. elem %x, %i, %k .. } }
 //! ```
 
+use super::RowFold;
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, tuples};
 use crate::scalar::Ty;
@@ -12,16 +13,6 @@ use crate::schedule::element::folds::Fold;
 use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, is_store};
-
-/// A fold of each element's row.
-pub struct RowFold {
-    /// The index of an element.
-    pub index: NodeId,
-    /// The fold's nodes: several if more than one component of a tuple is needed.
-    pub nodes: Vec<NodeId>,
-    /// The number of elements of a row, which is the same for all rows.
-    pub length: NodeId,
-}
 
 /// Returns the fold, if it is the only loop of an element, its elements are the same whatever was folded before, and
 /// neighbours in a row lie side by side in memory.

@@ -11,7 +11,7 @@
 //! no accumulator, but it has too few elements to wait long. At the end, the accumulators are joined to the result.
 //! Operators are exact, or the author allows any order, so the result does not depend on which bins were sampled.
 
-use super::{THREADS, each};
+use super::threads::{THREADS, each};
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};

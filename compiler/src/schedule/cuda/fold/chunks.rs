@@ -8,7 +8,7 @@
 //! ```
 
 use super::staged::{StagedChunk, types_of};
-use super::{COMPUTING, Folded};
+use super::steps::{COMPUTING, Folded};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, STATIC_SHARED, Stmt, WARP};

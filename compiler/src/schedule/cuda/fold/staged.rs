@@ -1,7 +1,7 @@
 //! Folds of elements in shared memory: a thread takes several at once (a batch), and loads those of the next batch
 //! before the steps of this one.
 
-use super::{Folded, next, step};
+use super::steps::{Folded, next, step};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

@@ -1,10 +1,15 @@
 //! Sums over the threads of a block, each of which has some values of u32.
 
-use super::WARPS;
+use crate::core::digits::DIGITS;
 use crate::kernel::{Expr, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, thread, warp_number};
 use crate::schedule::element::lower::{Lower, bind};
+
+/// The threads of a block: each sums the warps' counters of one digit.
+pub const THREADS: u32 = DIGITS as u32;
+/// The warps of a block.
+pub const WARPS: i64 = (THREADS / WARP) as i64;
 
 /// The sums of each of `N` values.
 pub struct BlockScan<const N: usize> {

@@ -1,8 +1,7 @@
 //! The sums of the counts of each digit over the tiles, with a block for each digit. In a turn of its loop, a thread
 //! sums the counts of neighbouring tiles, and the block scans the threads' sums.
 
-use super::THREADS;
-use super::block_scan::{BlockScan, sum};
+use super::block_scan::{BlockScan, THREADS, sum};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
