@@ -12,6 +12,9 @@ use arraygpu_suite::versions::{check, compiled};
 /// The number of bins, which is that of the accumulators of a block many times over.
 const BINS: i64 = 20_000;
 
+/// The destination of an element.
+type Destination = fn(usize, &mut Rng) -> i64;
+
 /// Bins of two parts; elements that go to none of the bins are left out.
 const TEXT: &str = "func @f(%x: [T], %i: [i64], %n: i64) -> (r: [[T]]) {
   %l = len %i
@@ -43,7 +46,7 @@ fn arguments(ty: Ty, n: usize, to: impl Fn(usize, &mut Rng) -> i64) -> [Value; 3
 #[test]
 fn frequent_bins_and_others() {
     // one bin; bins of one slot; a few frequent ones among many; bins that exist and others; all spread
-    let destinations: [(&str, fn(usize, &mut Rng) -> i64); 5] = [
+    let destinations: [(&str, Destination); 5] = [
         ("one", |_, _| 7),
         ("of one slot", |_, rng| 3 + 1024 * rng.below(15) as i64),
         (
