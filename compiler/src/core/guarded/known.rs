@@ -69,7 +69,9 @@ impl Guards<'_> {
     /// Returns the variables of a closure, and its body with these.
     pub(super) fn opened(&mut self, g: &mut Graph, lambda: &Lambda, extents: &[NodeId]) -> (Vars, NodeId) {
         let around = self.made.number((self.indices.clone(), vec![]));
-        let key = (lambda.body, around, extents.to_vec());
+        // closures whose bodies depend on no parameter may have the same body and other parameters
+        let types = lambda.params.iter().map(|p| p.1).collect();
+        let key = (lambda.body, types, around, extents.to_vec());
         if let Some(known) = self.made.opened.get(&key) {
             return known.clone();
         }
