@@ -9,11 +9,12 @@
 //!   next, order = by_digit %keys, %order of %tiles by %digits at %ends
 //! ```
 //!
-//! A step has three launches: the counts, their sums, and the moves. Counts and sums are matrices of digits and tiles.
-//! Before the elements of digit d of tile t come all of smaller digits, whose numbers are the last sums of their rows,
-//! and those of the same digit in the tiles before, whose number is the sum at tile t - 1. A tile orders its own
-//! elements (`schedule/facts/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for
-//! vector multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures", 2010).
+//! A step has three launches: the counts, their sums, and the moves. Counts and sums are matrices of digits and
+//! tiles. Before the elements of digit d of tile t come all of smaller digits, whose numbers are the last sums of
+//! their rows, and those of the same digit in the tiles before, whose number is the sum at tile t - 1. A tile orders
+//! its own elements (`schedule/facts/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix
+//! sort for vector multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream
+//! architectures", 2010).
 
 use super::arithmetic::{binary, binary_digits, ceil_div, with_number as with};
 use super::simplify::{extent, simplify};

@@ -284,8 +284,8 @@ pub enum Op {
         digits: NodeId,
     },
     /// How many elements with a digit there are up to the end of a tile, i64, given the counts of all `digits` digits
-    /// and all tiles: element `d * tiles + t` is the sum of the counts of digit d in the tiles 0 to t. Only passes make
-    /// it, and it is stored (`materialize`).
+    /// and all tiles: element `d * tiles + t` is the sum of the counts of digit d in the tiles 0 to t. Only passes
+    /// make it, and it is stored (`materialize`).
     DigitEnds {
         digits: NodeId,
         tiles: NodeId,

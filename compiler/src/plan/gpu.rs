@@ -125,8 +125,8 @@ pub enum Grid {
     Shares(u32),
     /// The first kernel of a reduction of few long elements. A block computes this many of them, into scratch.
     Stores(u32),
-    /// The second kernel of a reduction of few long elements. A team of 128 threads reduces a tile of 2048 elements in
-    /// scratch; there is at least one block.
+    /// The second kernel of a reduction of few long elements. A team of 128 threads reduces a tile of 2048 elements
+    /// in scratch; there is at least one block.
     Stored,
     /// Persistent blocks take segments by tickets from a counter: `resident` blocks for each multiprocessor, or one
     /// for each segment if that is less, but at least one. The launch leaves all counters at zero. Each segment has

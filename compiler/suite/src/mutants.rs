@@ -1,5 +1,9 @@
 //! Kernels for GPUs that lack one synchronisation: what a test of tests must find.
 
+use crate::gpu::{Failure, How, Layout, call};
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::driver::Compiled;
+use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::kernel::{Expr, Kernel, Stmt, verify};
 use arraygpu_compiler::scalar::Lit;
 
@@ -13,6 +17,19 @@ pub fn of(k: &Kernel) -> Vec<(String, Kernel)> {
         verify::verify(&mutant).unwrap();
         out.push((what, mutant));
     }
+}
+
+/// Whether a call of the first function by a version is a race, in each order of threads. Panics if it ends in
+/// another error.
+pub fn races(c: &Compiled, args: &[Value], version: usize, what: &str) -> [bool; 3] {
+    [Order::Ascending, Order::Descending, Order::Random(1)].map(|order| {
+        let how = How { layout: Layout::Contiguous, version: Some(version), span: 1, order };
+        match call(c, 0, args, how) {
+            Err(Failure::Fault(f)) => f.kind == FaultKind::Race,
+            Err(e) => panic!("{what}, {order:?}: {e}"),
+            Ok(_) => false,
+        }
+    })
 }
 
 /// Takes out number `at`, counting in order.

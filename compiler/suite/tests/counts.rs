@@ -220,7 +220,7 @@ fn a_sort_is_charged_what_it_does() {
     );
     let of = |text: &str| driver::fuse(&function(text)).unwrap_or_else(|e| panic!("{e}"));
     let found = law::excess(&function(&plain), &of(&sums)).unwrap();
-    assert!(found.is_some_and(|text| text.contains("extents of")));
+    assert!(found.is_some_and(|text| text.contains("extents of 1")));
     assert_eq!(law::excess(&function(&plain), &of(&plain)).unwrap(), None);
 }
 

@@ -2,9 +2,7 @@
 //! version and layout, where few bins have most of the elements, where bins share a slot, and where all are spread.
 
 use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::{Lit, Ty, eval};
-use arraygpu_suite::gpu::{Failure, How, Layout, call};
 use arraygpu_suite::mutants;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::versions::{check, compiled};
@@ -88,14 +86,6 @@ fn accumulators_need_their_barriers() {
     assert_eq!(mutants.len(), 3);
     for (what, kernel) in mutants {
         compiled.kernels[0].gpu.as_mut().expect("code for GPUs").variants[at].kernel = kernel;
-        let races = [Order::Ascending, Order::Descending, Order::Random(1)].map(|order| {
-            let how = How { layout: Layout::Contiguous, version: Some(filled), span: 1, order };
-            match call(&compiled, 0, &args, how) {
-                Err(Failure::Fault(f)) => f.kind == FaultKind::Race,
-                Err(e) => panic!("{what}, {order:?}: {e}"),
-                Ok(_) => false,
-            }
-        });
-        assert!(races.contains(&true), "{what}");
+        assert!(mutants::races(&compiled, &args, filled, &what).contains(&true), "{what}");
     }
 }

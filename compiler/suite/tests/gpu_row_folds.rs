@@ -2,9 +2,7 @@
 //! and layout, with rows and columns at the edges of blocks and chunks.
 
 use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use arraygpu_suite::gpu::{Failure, How, Layout, call};
 use arraygpu_suite::mutants;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::versions::{check, compiled, numbers};
@@ -119,13 +117,6 @@ fn chunks_need_their_barrier() {
     assert_eq!(mutants.len(), 1);
     for (what, kernel) in mutants {
         compiled.kernels[0].gpu.as_mut().expect("code for GPUs").variants[0].kernel = kernel;
-        for order in [Order::Ascending, Order::Descending, Order::Random(1)] {
-            let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order };
-            match call(&compiled, 0, &args, how) {
-                Err(Failure::Fault(f)) if f.kind == FaultKind::Race => {}
-                Err(e) => panic!("{what}, {order:?}: {e}"),
-                Ok(called) => panic!("{what}, {order:?}: {called:?}"),
-            }
-        }
+        assert_eq!(mutants::races(&compiled, &args, 0, &what), [true; 3], "{what}");
     }
 }

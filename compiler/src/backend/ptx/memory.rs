@@ -147,8 +147,9 @@ impl<'a> Emitter<'a> {
     }
 
     /// Adds an integer of 64 bits to an element of shared memory, by an operation for each of its words, because
-    /// processors have none for both: the assembler would write a loop, whose rounds wait for each other where threads
-    /// have the same element. The sum of the lower words carries exactly when it wraps, whichever thread comes first.
+    /// processors have none for both: the assembler would write a loop, whose rounds wait for each other where
+    /// threads have the same element. The sum of the lower words carries exactly when it wraps, whichever thread
+    /// comes first.
     fn add_words(&mut self, at: Address<'a>, value: Operand<'a>) {
         let [low, high, old] = [Ty::U32; 3].map(|ty| self.regs.fresh(ty));
         let upper = Address { offset: at.offset + 4, ..at };

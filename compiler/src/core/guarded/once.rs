@@ -20,8 +20,8 @@ pub(super) struct Made {
     /// The number of the set that is known at the current node, once it has been asked for.
     pub(super) here: Option<Known>,
     pub(super) nodes: HashMap<(NodeId, Known), NodeId>,
-    /// The variables and bodies of closures, by their body, the types of their parameters, the indices around them, and
-    /// the extents of their own indices.
+    /// The variables and bodies of closures, by their body, the types of their parameters, the indices around them,
+    /// and the extents of their own indices.
     pub(super) opened: HashMap<(NodeId, Vec<Ty>, Known, Vec<NodeId>), (Vars, NodeId)>,
     /// Whether something in a node is still to be proven.
     pub(super) open: HashMap<NodeId, bool>,

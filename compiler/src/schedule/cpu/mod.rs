@@ -1,17 +1,17 @@
-//! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`, with `windows` of
-//! neighbours), rows of a few elements as straight code (`unrolled_rows`), strips of neighbouring segments
-//! (`segmented_columns`, with the pairwise accumulation of `pairwise` or in any order, `strip_fold`, and
-//! `row_strips`, where the segments are the elements of a row), many short rows at a time (`short_rows`), segments in
-//! index order (`in_order`), elements that reduce a row of their own again and again (`thread_rows`), several
-//! reductions and maps of a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through
-//! rolling buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and columns
-//! in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), the parts of
-//! a scan (`scan`), the steps of a radix sort (`radix_sort`), bins (`bins`), elements at destinations (`put`), and the
-//! code that runs once at the end (`finish`).
+//! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`, with `windows` of neighbours), rows
+//! of a few elements as straight code (`unrolled_rows`), strips of neighbouring segments (`segmented_columns`, with
+//! the pairwise accumulation of `pairwise` or in any order, `strip_fold`, and `row_strips`, where the segments are
+//! the elements of a row), many short rows at a time (`short_rows`), segments in index order (`in_order`), elements
+//! that reduce a row of their own again and again (`thread_rows`), several reductions and maps of a row
+//! (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling buffers of rows
+//! (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and columns in the order of the
+//! tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), the parts of a scan (`scan`),
+//! the steps of a radix sort (`radix_sort`), bins (`bins`), elements at destinations (`put`), and the code that runs
+//! once at the end (`finish`).
 //!
-//! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
-//! in-place and the strided variant are *staged*: the results of a unit of work go to a local
-//! buffer and are copied to the outputs when the unit is done, so that an output may be an input.
+//! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The in-place and the
+//! strided variant are *staged*: the results of a unit of work go to a local buffer and are copied to the outputs
+//! when the unit is done, so that an output may be an input.
 
 mod bins;
 mod boundary;

@@ -145,8 +145,8 @@ struct Code<'a> {
     /// The counters of all warps, and the index of the first one of the thread's warp.
     counters: Mem,
     of_warp: Expr,
-    /// The number of tiles, and the index of the count of the thread's digit in this tile, in the matrix of digits and
-    /// tiles.
+    /// The number of tiles, and the index of the count of the thread's digit in this tile, in the matrix of digits
+    /// and tiles.
     tiles: Expr,
     number: Expr,
 }
@@ -244,8 +244,8 @@ impl Code<'_> {
     }
 
     /// Computes the place of each of the thread's elements in the tile, and two arrays in shared memory that give the
-    /// destination of a place: `place + distances[digit_of[place]]`. Each warp's counter of a digit is replaced by the
-    /// place of the warp's first element with that digit.
+    /// destination of a place: `place + distances[digit_of[place]]`. Each warp's counter of a digit is replaced by
+    /// the place of the warp's first element with that digit.
     fn places(&self, l: &mut Lower, ranks: &[Expr], counts: &[Expr], out: &mut Vec<Stmt>) -> Result<Places> {
         let total = bind(l, "total", sum(counts.to_vec()), out);
         let (of_digit, before) = self.ends(l, out)?;
@@ -367,8 +367,8 @@ impl Code<'_> {
         Ok(self.load(l, &[ty], |l, i| vec![element(&mut l.launch.g, node, i)], out)?.concat())
     }
 
-    /// Returns the destinations of the places that the thread stores. Elements past the last one have places, too, but
-    /// no destinations.
+    /// Returns the destinations of the places that the thread stores. Elements past the last one have places, too,
+    /// but no destinations.
     fn destinations(&self, l: &mut Lower, places: &Places, out: &mut Vec<Stmt>) -> Vec<Expr> {
         let of_place = |from: Expr| {
             let digit = Expr::Cast(Ty::I32, Box::new(Expr::load(places.digit_of, from.clone())));

@@ -119,31 +119,17 @@ impl Rows<'_> {
     /// Folds whole rows, chunk by chunk.
     fn all(&self, l: &mut Lower, is_folding: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let (columns, size) = (self.chunk.len, places(self.chunk.len) as i32);
-        // the first column of the chunk that is computed, and its place
-        let (base, place) = (l.k.reg("base", Ty::I64), l.k.reg("place", Ty::I32));
-        out.push(Stmt::Var(base, Expr::int(0)));
-        out.push(Stmt::Var(place, int32(0)));
-        let other = int32(size).minus(Expr::Reg(place));
-        let (mut compute, mut fold) = (Vec::new(), Vec::new());
-        self.compute(l, (Expr::Reg(base), Expr::Reg(place)), &mut compute)?;
-        let before = bind(l, "before", Expr::Reg(base).minus(Expr::int(columns)), &mut fold);
-        let of_lane = other.clone().plus(self.lane.clone().times(int32(columns as i32 + 1)));
-        self.chunk.fold(l, (before, of_lane), &self.length, &mut fold)?;
-        let is_computed = Expr::binary(BinaryOp::Gt, Expr::Reg(base), Expr::int(0));
-        let is_left = Expr::binary(BinaryOp::Lt, Expr::Reg(base), self.length.clone());
-        let body = vec![
-            Stmt::If(
-                is_folding.clone(),
-                vec![Stmt::If(is_computed, fold, vec![])],
-                vec![Stmt::If(is_left, compute, vec![])],
-            ),
-            Stmt::Barrier,
-            Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(columns))),
-            Stmt::Assign(place, other),
-        ];
-        let before = Expr::Reg(base).minus(Expr::int(columns));
-        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, before, self.length.clone()), body));
-        Ok(())
+        let apart = |[(is_left, compute), (is_computed, fold)]: [(Expr, Vec<Stmt>); 2]| {
+            let [compute, fold] =
+                [(is_left, compute), (is_computed, fold)].map(|(c, code)| vec![Stmt::If(c, code, vec![])]);
+            Stmt::If(is_folding.clone(), fold, compute)
+        };
+        let fold = |l: &mut Lower, (before, place): (Expr, Expr), out: &mut Vec<Stmt>| {
+            let of_lane = place.plus(self.lane.clone().times(int32(columns as i32 + 1)));
+            self.chunk.fold(l, (before, of_lane), &self.length, out)
+        };
+        let compute = |l: &mut Lower, at, out: &mut Vec<Stmt>| self.compute(l, at, out);
+        self.chunk.each_chunk(l, (&self.length, size), compute, fold, apart, out)
     }
 
     /// Computes a chunk from column `base` on, which has at least one, into shared memory. What lies beyond the last

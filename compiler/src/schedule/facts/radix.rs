@@ -1,6 +1,6 @@
-//! The steps of a radix sort ([`crate::core::digits`]) as launches: one counts the digits in each tile, another one sums
-//! the counts of each digit, and the last one moves elements to the places of their digits. A launch is one step, and
-//! its unit of work is a tile, or a digit for sums.
+//! The steps of a radix sort ([`crate::core::digits`]) as launches: one counts the digits in each tile, another one
+//! sums the counts of each digit, and the last one moves elements to the places of their digits. A launch is one
+//! step, and its unit of work is a tile, or a digit for sums.
 //!
 //! An output must not be an input: a tile stores to places whose elements another tile may not have read yet.
 
@@ -72,8 +72,8 @@ impl RadixStep {
         element(g, self.src, index)
     }
 
-    /// Returns how many elements with a digit there are up to the end of a tile, if elements are moved. `number` is the
-    /// index of that pair in the matrix of counts.
+    /// Returns how many elements with a digit there are up to the end of a tile, if elements are moved. `number` is
+    /// the index of that pair in the matrix of counts.
     pub fn end(&self, g: &mut Graph, number: NodeId) -> Option<NodeId> {
         match self.work {
             Work::Move { ends } => Some(element(g, ends, number)),

@@ -58,8 +58,8 @@ impl FrequentBins {
         Stmt::Update(BinaryOp::Max, self.tags, slot, tag)
     }
 
-    /// Returns the statement that joins an element to its bin's accumulator, if the bin has one. Otherwise `update` is
-    /// what joins it to the result.
+    /// Returns the statement that joins an element to its bin's accumulator, if the bin has one. Otherwise `update`
+    /// is what joins it to the result.
     pub fn joined(&self, bin: &Expr, value: Expr, update: Stmt) -> Stmt {
         let (slot, tag) = slot(bin);
         let is_frequent = Expr::binary(BinaryOp::Eq, Expr::load(self.tags, slot.clone()), tag);

@@ -12,7 +12,7 @@ use super::steps::{COMPUTING, Folded};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, STATIC_SHARED, Stmt, WARP};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::{int32, offset, thread, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::nested_loop::batches;
@@ -51,33 +51,17 @@ impl<'a> Chunks<'a> {
 
     /// Folds `n` elements.
     pub fn all(&self, l: &mut Lower, (n, leader): (&Expr, &Expr)) -> Result<Vec<Stmt>> {
-        let (len, mut out) = (self.chunk.len, Vec::new());
-        // the first element of the chunk that is computed, and its place
-        let (base, place) = (l.k.reg("base", Ty::I64), l.k.reg("place", Ty::I32));
-        out.push(Stmt::Var(base, Expr::int(0)));
-        out.push(Stmt::Var(place, int32(0)));
-        let other = int32(len as i32).minus(Expr::Reg(place));
-        let (mut compute, mut fold) = (Vec::new(), Vec::new());
-        self.compute(l, (Expr::Reg(base), Expr::Reg(place)), n, &mut compute)?;
-        let before = bind(l, "before", Expr::Reg(base).minus(Expr::int(len)), &mut fold);
-        self.chunk.fold(l, (before, other.clone()), n, &mut fold)?;
-        let is_left = Expr::binary(BinaryOp::Lt, Expr::Reg(base), n.clone());
+        let (chunk, mut out) = (&self.chunk, Vec::new());
         let is_behind = Expr::binary(BinaryOp::Ge, thread(), int32(WARP as i32));
-        let is_computed = Expr::binary(BinaryOp::Gt, Expr::Reg(base), Expr::int(0));
-        let is_folded = Expr::binary(BinaryOp::And, leader.clone(), is_computed);
-        let body = vec![
-            Stmt::If(
-                is_behind,
-                vec![Stmt::If(is_left, compute, vec![])],
-                vec![Stmt::If(is_folded, fold, vec![])],
-            ),
-            Stmt::Barrier,
-            Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(len))),
-            Stmt::Assign(place, other),
-        ];
-        // a sum with the number of elements may have no room in 32 bits
-        let before = Expr::Reg(base).minus(Expr::int(len));
-        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, before, n.clone()), body));
+        let apart = |[(is_left, compute), (is_computed, fold)]: [(Expr, Vec<Stmt>); 2]| {
+            let is_folded = Expr::binary(BinaryOp::And, leader.clone(), is_computed);
+            let [compute, fold] =
+                [(is_left, compute), (is_folded, fold)].map(|(c, code)| vec![Stmt::If(c, code, vec![])]);
+            Stmt::If(is_behind, compute, fold)
+        };
+        let compute = |l: &mut Lower, at, out: &mut Vec<Stmt>| self.compute(l, at, n, out);
+        let fold = |l: &mut Lower, at, out: &mut Vec<Stmt>| chunk.fold(l, at, n, out);
+        chunk.each_chunk(l, (n, chunk.len as i32), compute, fold, apart, &mut out)?;
         Ok(out)
     }
 

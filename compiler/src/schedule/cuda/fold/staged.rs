@@ -5,12 +5,12 @@ use super::steps::{Folded, next, step};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, offset, shifted, to_i64};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::nested_loop::batches;
 
-/// The maximum number of steps of a batch.
+/// The maximum number of steps of a batch, and of one whose steps may leave records.
 const MAX_BATCH: usize = 8;
 const MAX_BATCH_WITH_RECORDS: usize = 2;
 /// The maximum number of operations of the steps of a batch.
@@ -55,6 +55,42 @@ impl<'a> StagedChunk<'a> {
         let longest = if records { MAX_BATCH_WITH_RECORDS } else { MAX_BATCH };
         let batch = most.min(MAX_REGISTERS / types.len().max(1)).clamp(1, longest);
         StagedChunk { folds, known, types, shared, len, batch: 1 << batch.ilog2() }
+    }
+
+    /// Writes the loop over the chunks of `n` elements, which lie in two halves of shared memory of `size` places in
+    /// turn: while some threads fold a chunk, others compute the next one. `compute` and `fold` write the code for a
+    /// chunk, given its first element and its place. `apart` returns the statement that chooses between them, given
+    /// whether there is a chunk to compute, and one to fold.
+    pub fn each_chunk(
+        &self,
+        l: &mut Lower,
+        (n, size): (&Expr, i32),
+        compute: impl FnOnce(&mut Lower, (Expr, Expr), &mut Vec<Stmt>) -> Result<()>,
+        fold: impl FnOnce(&mut Lower, (Expr, Expr), &mut Vec<Stmt>) -> Result<()>,
+        apart: impl FnOnce([(Expr, Vec<Stmt>); 2]) -> Stmt,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        // the first element of the chunk that is computed, and its place
+        let (base, place) = (l.k.reg("base", Ty::I64), l.k.reg("place", Ty::I32));
+        out.push(Stmt::Var(base, Expr::int(0)));
+        out.push(Stmt::Var(place, int32(0)));
+        let other = int32(size).minus(Expr::Reg(place));
+        // a sum with the number of elements may have no room in 32 bits
+        let before = Expr::Reg(base).minus(Expr::int(self.len));
+        let (mut computing, mut folding) = (Vec::new(), Vec::new());
+        compute(l, (Expr::Reg(base), Expr::Reg(place)), &mut computing)?;
+        let folded = bind(l, "before", before.clone(), &mut folding);
+        fold(l, (folded, other.clone()), &mut folding)?;
+        let is_left = Expr::binary(BinaryOp::Lt, Expr::Reg(base), n.clone());
+        let is_computed = Expr::binary(BinaryOp::Gt, Expr::Reg(base), Expr::int(0));
+        let body = vec![
+            apart([(is_left, computing), (is_computed, folding)]),
+            Stmt::Barrier,
+            Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(self.len))),
+            Stmt::Assign(place, other),
+        ];
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, before, n.clone()), body));
+        Ok(())
     }
 
     /// Folds the elements of a chunk from number `base` on, up to number `n`. The first one is at `place`.
