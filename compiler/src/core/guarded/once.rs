@@ -12,6 +12,9 @@ pub(super) type Known = u32;
 /// The indices around a node, with their extents, and the conditions.
 type Around = (Vec<(NodeId, NodeId, usize)>, Vec<Linear>);
 
+/// A closure: its body, the types of its parameters, the indices around it, and the extents of its own indices.
+type Closure = (NodeId, Vec<Ty>, Known, Vec<NodeId>);
+
 /// What was made so far.
 #[derive(Default)]
 pub(super) struct Made {
@@ -20,9 +23,8 @@ pub(super) struct Made {
     /// The number of the set that is known at the current node, once it has been asked for.
     pub(super) here: Option<Known>,
     pub(super) nodes: HashMap<(NodeId, Known), NodeId>,
-    /// The variables and bodies of closures, by their body, the types of their parameters, the indices around them,
-    /// and the extents of their own indices.
-    pub(super) opened: HashMap<(NodeId, Vec<Ty>, Known, Vec<NodeId>), (Vars, NodeId)>,
+    /// The variables and bodies of opened closures.
+    pub(super) opened: HashMap<Closure, (Vars, NodeId)>,
     /// Whether something in a node is still to be proven.
     pub(super) open: HashMap<NodeId, bool>,
     /// The new steps of loops of elements, by their old ones and their counts. All values of a loop have the same
