@@ -21,6 +21,22 @@ pub fn add_rules(f: &mut Function, rules: Vec<Require>) {
     f.requires.extend(rules.into_iter().filter(|r| known.insert((r.rule, r.a, r.b))));
 }
 
+/// Adds the shape rules of the steps of a function to the function's own, for each iteration.
+pub fn with_rules_of_steps(mut f: Function) -> Function {
+    let (mut seen, mut rules) = (HashSet::default(), Vec::new());
+    for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
+        let Op::Iterate { step, form, args, .. } = f.graph.op(n).clone() else { continue };
+        let check = if let Form::Until(check) = form { Some(check.step) } else { None };
+        for step in [step].into_iter().chain(check) {
+            if f.graph.is_closed(n) && seen.insert((step, args.clone())) {
+                rules.extend(rules_of_call(&f.steps[step as usize], &args, &mut f.graph));
+            }
+        }
+    }
+    add_rules(&mut f, rules);
+    f
+}
+
 /// Removes the steps that no iteration makes.
 pub fn without_unused(mut f: Function) -> Function {
     let mut used: Vec<u32> = Vec::new();

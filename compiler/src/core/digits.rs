@@ -32,7 +32,7 @@ pub const INDEX: Ty = Ty::U32;
 const LAUNCHES: i64 = 3;
 const LAUNCHES_OF_MERGE: i64 = 2;
 /// The number of elements of a tile.
-pub const DIGIT_TILE: i64 = 4096;
+pub const DIGIT_TILE: i64 = 8192;
 
 /// Returns the number of digits of the keys of a vector. If i64 are clamped to 0 .. m, and the host knows m, they
 /// have as many digits as m.

@@ -28,6 +28,7 @@ pub mod simplify;
 pub mod sorts;
 pub mod split;
 pub mod stages;
+pub mod states;
 pub mod steps;
 pub mod totals;
 pub mod tuples;

@@ -4,7 +4,7 @@
 use super::{
     arms, behind, bounds, chains, closed_loops, dce, elementary, fast, flatten, fuse, guard, half, hoist,
     lengths, loops, moved, ordered, panels, pointwise, prove, scans, shapes, simplify, sorts, split, stages,
-    steps, totals, tuples, unroll,
+    states, steps, totals, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -94,7 +94,9 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     // pointwise
     let f = &pointwise::run(f.clone(), &with_proven_reads)?;
     // makes steps of iterations, so it comes before these are compiled
-    let mut f = sorts::run(f).unwrap_or_else(|| f.clone());
+    let f = sorts::run(f).unwrap_or_else(|| f.clone());
+    // comes after orders are iterations, and before steps are compiled
+    let mut f = states::run(f);
     // the steps of iterations are compiled as separate functions
     for step in &mut f.steps {
         let named = |e: Error| e.renamed(&step.name, &format!("{}, a step of its iteration", f.name));

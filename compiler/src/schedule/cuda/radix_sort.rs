@@ -18,10 +18,11 @@
 //! as elements with the last digit: their places are behind all others of the tile, and nothing stores them.
 
 mod block_scan;
+mod places;
 mod sums;
 
 use super::elements::Elements;
-use super::expressions::{int32, thread, to_i64, warp_number};
+use super::expressions::{int32, masked, thread, to_i64, warp_number};
 use super::partial_tile::PartialTile;
 use super::segments::lane;
 use super::thread_layout::ThreadLayout;
@@ -38,6 +39,7 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::radix::{RadixStep, Work};
 use crate::schedule::groups::FusedGroup;
 use block_scan::{BlockScan, THREADS, WARPS, sum};
+use places::{DigitsOfPlaces, Places};
 use std::rc::Rc;
 
 /// The number of elements of a thread.
@@ -75,9 +77,9 @@ pub fn main(
     if step.work == Work::Sum {
         return Ok((sums::main(l, fused, step)?, Grid::Segments(1)));
     }
-    // four blocks are resident on a multiprocessor, so that some rank or store while others load; addresses with
-    // strides take more registers, so that fewer blocks fit
-    l.k.kernel.min_resident_blocks = if layout.strided { 2 } else { 4 };
+    // two blocks are resident on a multiprocessor, so that one ranks or stores while the other one loads; addresses
+    // with strides take more registers, so that one block fits
+    l.k.kernel.min_resident_blocks = if layout.strided { 1 } else { 2 };
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
     let warp = bind(l, "warp", warp_number(), &mut out);
@@ -89,7 +91,7 @@ pub fn main(
     let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), &mut out);
     let counters = l.k.share("counters", Ty::U32, (WARPS * DIGITS) as u32);
     let of_warp = bind(l, "own", warp.clone().times(int32(DIGITS as i32)), &mut out);
-    let number = to_i64(thread()).times(tiles.clone()).plus(tile);
+    let number = to_i64(own_digit()).times(tiles.clone()).plus(tile);
     let number = bind(l, "number", number, &mut out);
     let is_full = Expr::binary(BinaryOp::Eq, in_tile.clone(), int32(DIGIT_TILE as i32));
     let is_full = bind(l, "full", is_full, &mut out);
@@ -231,37 +233,36 @@ impl Code<'_> {
 
     /// Returns the index of a warp's counter of the thread's digit.
     fn counter(&self, w: i32) -> Expr {
-        thread().plus(int32(w * DIGITS as i32))
+        own_digit().plus(int32(w * DIGITS as i32))
     }
 
     /// Stores the tile's counts.
     fn store_counts(&self, l: &mut Lower, counts: Vec<Expr>, out: &mut Vec<Stmt>) {
         let total = Expr::Cast(Ty::I32, Box::new(sum(counts)));
-        for it in &self.fused.items {
-            let mem = l.launch.output(it);
-            out.push(Stmt::Store(mem, self.number.clone(), total.clone()));
-        }
+        let store = |it| Stmt::Store(l.launch.output(it), self.number.clone(), total.clone());
+        out.push(of_digits(self.fused.items.iter().map(store).collect()));
     }
 
-    /// Computes the place of each of the thread's elements in the tile, and two arrays in shared memory that give the
-    /// destination of a place: `place + distances[digit_of[place]]`. Each warp's counter of a digit is replaced by
+    /// Computes the place of each of the thread's elements in the tile, and what gives the destination of a place:
+    /// `place + distances[digit of the element at the place]`. Each warp's counter of a digit is replaced by
     /// the place of the warp's first element with that digit.
     fn places(&self, l: &mut Lower, ranks: &[Expr], counts: &[Expr], out: &mut Vec<Stmt>) -> Result<Places> {
         let total = bind(l, "total", sum(counts.to_vec()), out);
         let (of_digit, before) = self.ends(l, out)?;
         let sums = BlockScan::new(l, [total, of_digit], out);
         let [first, of_lower] = sums.before(l, out);
-        let distances = l.k.share("distances", Ty::I64, DIGITS as u32);
+        let distances = l.k.share("distances", Ty::U32, DIGITS as u32);
         let mut of_warp = first.clone();
         for (w, count) in (0..).zip(counts) {
-            out.push(Stmt::Store(self.counters, self.counter(w), of_warp.clone()));
+            out.push(of_digits(vec![Stmt::Store(self.counters, self.counter(w), of_warp.clone())]));
             of_warp = bind(l, "first", of_warp.plus(count.clone()), out);
         }
         // of at most 2^32 elements, one with this digit stands behind fewer
-        let begin = bind(l, "to", to_i64(of_lower).plus(before), out);
-        out.push(Stmt::Store(distances, thread(), begin.minus(to_i64(first))));
+        let before = Expr::Cast(Ty::U32, Box::new(before));
+        let begin = bind(l, "to", of_lower.plus(before), out);
+        out.push(of_digits(vec![Stmt::Store(distances, thread(), begin.minus(first))]));
         out.push(Stmt::Barrier);
-        let digit_of = l.k.share("digits", Ty::U8, DIGIT_TILE as u32);
+        let digits = DigitsOfPlaces::of(l, self.step, self.fused.items[0].node);
         let mut own = Vec::new();
         for both in ranks {
             let digit = Expr::binary(BinaryOp::Shr, both.clone(), int32(RANK_BITS));
@@ -270,16 +271,18 @@ impl Code<'_> {
             let before = Expr::load(self.counters, self.of_warp.clone().plus(digit.clone()));
             let place = rank.plus(Expr::Cast(Ty::I32, Box::new(before)));
             let place = bind(l, "place", place, out);
-            out.push(Stmt::Store(digit_of, place.clone(), Expr::Cast(Ty::U8, Box::new(digit))));
+            if let DigitsOfPlaces::Stored(mem) = digits {
+                out.push(Stmt::Store(mem, place.clone(), Expr::Cast(Ty::U8, Box::new(digit))));
+            }
             own.push(place);
         }
-        Ok(Places { own, digit_of, distances })
+        Ok(Places { own, digits, distances })
     }
 
     /// Returns the number of elements with the thread's digit, u32, and the number of those in the tiles before.
     fn ends(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<(Expr, Expr)> {
         let one = Expr::int(1);
-        let last = to_i64(thread()).plus(one.clone()).times(self.tiles.clone()).minus(one.clone());
+        let last = to_i64(own_digit()).plus(one.clone()).times(self.tiles.clone()).minus(one.clone());
         let before = Expr::binary(BinaryOp::Max, self.number.clone().minus(one), Expr::int(0));
         let mut ends = Vec::new();
         for at in [last, before] {
@@ -322,15 +325,12 @@ impl Code<'_> {
                 out.push(Stmt::Store(stage, place.clone(), cast(value, *ty, of_stage)));
             }
             out.push(Stmt::Barrier);
-            if number == 0 {
-                destinations = self.destinations(l, places, out);
-            }
             let is_early = of_stage.size() == 4;
             next = Vec::new();
             if number + 1 < types.len() && is_early {
                 next = self.array(l, number + 1, out)?;
             }
-            self.store_array(l, (number, *ty), (stage, of_stage), &destinations, out);
+            self.store_array(l, (number, *ty), (stage, of_stage), places, &mut destinations, out)?;
             if number + 1 < types.len() && !is_early {
                 next = self.array(l, number + 1, out)?;
             }
@@ -338,26 +338,37 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Stores an array, whose elements lie at their places in shared memory.
+    /// Stores an array, whose elements lie at their places in shared memory. The first array's elements give the
+    /// `destinations` of the places that the thread stores.
     fn store_array(
         &self,
         l: &mut Lower,
         (number, ty): (usize, Ty),
         (stage, of_stage): (Mem, Ty),
-        destinations: &[Expr],
+        places: &Places,
+        destinations: &mut Vec<Expr>,
         out: &mut Vec<Stmt>,
-    ) {
+    ) -> Result<()> {
         let mem = l.launch.output(&self.fused.items[number]);
-        let places: Vec<i32> = (0..OF_THREAD as i32).map(|k| k * THREADS as i32).collect();
-        for (places, destinations) in places.chunks(AT_ONCE).zip(destinations.chunks(AT_ONCE)) {
-            let of = |place: &i32| thread().plus(int32(*place));
-            let load = |place| bind(l, "x", cast(Expr::load(stage, of(place)), of_stage, ty), out);
-            let values: Vec<Expr> = places.iter().map(load).collect();
-            for ((place, to), value) in places.iter().zip(destinations).zip(values) {
-                let is_inside = Expr::binary(BinaryOp::Lt, of(place), self.in_tile.clone());
+        let of_thread: Vec<Expr> =
+            (0..OF_THREAD as i32).map(|k| thread().plus(int32(k * THREADS as i32))).collect();
+        for (at_once, own) in (0..).step_by(AT_ONCE).zip(of_thread.chunks(AT_ONCE)) {
+            let load = |place: &Expr| {
+                let staged = Expr::load(stage, place.clone());
+                bind(l, "x", cast(staged, of_stage, ty), out)
+            };
+            let values: Vec<Expr> = own.iter().map(load).collect();
+            if number == 0 {
+                for (place, value) in own.iter().zip(&values) {
+                    destinations.push(places.destination(l, place, value, out)?);
+                }
+            }
+            for ((place, to), value) in own.iter().zip(&destinations[at_once..]).zip(values) {
+                let is_inside = Expr::binary(BinaryOp::Lt, place.clone(), self.in_tile.clone());
                 out.push(Stmt::If(is_inside, vec![Stmt::Store(mem, to.clone(), value)], vec![]));
             }
         }
+        Ok(())
     }
 
     /// Returns the thread's elements of an array.
@@ -366,29 +377,18 @@ impl Code<'_> {
         let ty = l.launch.g.ty(node).elem;
         Ok(self.load(l, &[ty], |l, i| vec![element(&mut l.launch.g, node, i)], out)?.concat())
     }
+}
 
-    /// Returns the destinations of the places that the thread stores. Elements past the last one have places, too,
-    /// but no destinations.
-    fn destinations(&self, l: &mut Lower, places: &Places, out: &mut Vec<Stmt>) -> Vec<Expr> {
-        let of_place = |from: Expr| {
-            let digit = Expr::Cast(Ty::I32, Box::new(Expr::load(places.digit_of, from.clone())));
-            Expr::load(places.distances, digit).plus(to_i64(from))
-        };
-        let of_thread = (0..OF_THREAD as i32).map(|k| thread().plus(int32(k * THREADS as i32)));
-        of_thread.map(|from| bind(l, "to", of_place(from), out)).collect()
-    }
+/// Returns the thread's digit. Threads beyond the digits compute what others compute, and do not store it.
+fn own_digit() -> Expr {
+    masked(thread(), DIGITS)
+}
+
+/// Returns a statement that runs in one thread for each digit.
+fn of_digits(body: Vec<Stmt>) -> Stmt {
+    Stmt::If(Expr::binary(BinaryOp::Lt, thread(), int32(DIGITS as i32)), body, vec![])
 }
 
 fn cast(e: Expr, from: Ty, to: Ty) -> Expr {
     if from == to { e } else { Expr::Cast(to, Box::new(e)) }
-}
-
-/// The places of a tile's elements, ordered by digits, and their destinations.
-struct Places {
-    /// The place in the tile of each of the thread's elements.
-    own: Vec<Expr>,
-    /// The digit of the element at each place.
-    digit_of: Mem,
-    /// For each digit, the number that is added to a place to get the element's destination.
-    distances: Mem,
 }

@@ -4,10 +4,13 @@
 //!
 //! An output must not be an input: a tile stores to places whose elements another tile may not have read yet.
 
+use crate::core::graph::replace::replaced;
 use crate::core::simplify::extent;
 use crate::core::{Graph, NodeId, Op};
+use crate::scalar::Ty;
 use crate::schedule::element::element;
 use crate::schedule::groups::items::Item;
+use rustc_hash::FxHashMap as HashMap;
 
 /// A step of a radix sort.
 #[derive(Clone, Copy)]
@@ -70,6 +73,15 @@ impl RadixStep {
     /// Returns the digit of the element at an index, or the count that is summed.
     pub fn digit(&self, g: &mut Graph, index: NodeId) -> NodeId {
         element(g, self.src, index)
+    }
+
+    /// Returns the digit of an element whose value in `array`, which is moved, is `value`. Returns `None` if the digit
+    /// depends on more than that value.
+    pub fn digit_of(&self, g: &mut Graph, array: NodeId, value: NodeId) -> Option<NodeId> {
+        let (var, index) = g.fresh_var(Ty::I64);
+        let (digit, own) = (self.digit(g, index), element(g, array, index));
+        let digit = replaced(g, digit, own, value, &mut HashMap::default());
+        (!g.node(digit).free.contains(&var)).then_some(digit)
     }
 
     /// Returns how many elements with a digit there are up to the end of a tile, if elements are moved. `number` is

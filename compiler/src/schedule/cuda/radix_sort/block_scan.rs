@@ -6,8 +6,8 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, thread, warp_number};
 use crate::schedule::element::lower::{Lower, bind};
 
-/// The threads of a block: each sums the warps' counters of one digit.
-pub const THREADS: u32 = DIGITS as u32;
+/// The threads of a block, of which those of the digits sum the warps' counters.
+pub const THREADS: u32 = 2 * DIGITS as u32;
 /// The warps of a block.
 pub const WARPS: i64 = (THREADS / WARP) as i64;
 
