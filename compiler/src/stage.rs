@@ -225,7 +225,9 @@ fn specialised(f: &Function, facts: &Facts, values: &mut dyn Iterator<Item = Lit
             (Op::Iterate { which, form, count, args, .. }, Some(key)) => {
                 let step = steps.of(new, &args, key, &of_steps);
                 let form = match form {
-                    Form::Until(check) => Form::Until(Check { step: steps.check(check.step), ..check }),
+                    form @ (Form::Or(other) | Form::Until(Check { step: other, .. })) => {
+                        form.with_function(steps.other(other))
+                    }
                     form => form,
                 };
                 Op::Iterate { step, which, form, count, args }
@@ -262,9 +264,9 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Returns the number of a check, for which nothing is embedded.
-    fn check(&mut self, check: u32) -> u32 {
-        let old = &self.old[check as usize];
+    /// Returns the number of a function that is no step, for which nothing is embedded.
+    fn other(&mut self, function: u32) -> u32 {
+        let old = &self.old[function as usize];
         let known = self.new.iter().position(|s| Arc::ptr_eq(s, old));
         known.unwrap_or_else(|| {
             self.new.push(old.clone());

@@ -155,10 +155,8 @@ impl Host<'_> {
                     }
                 }
                 given.truncate(step.params.len());
-                let checks = match form {
-                    Form::Until(check) => keeps(&self.of.steps[check.step as usize], given.clone()),
-                    Form::Last | Form::Each => true,
-                };
+                let checks =
+                    form.function().is_none_or(|other| keeps(&self.of.steps[other as usize], given.clone()));
                 self.number(count)? >= 0 && checks && keeps(step, given)
             }
             _ => true,

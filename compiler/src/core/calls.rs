@@ -2,7 +2,7 @@
 
 use super::rewrite::rewrite_from;
 use super::simplify::{extent, simplify};
-use super::{Form, Function, Graph, NodeId, Op, Require};
+use super::{Function, Graph, NodeId, Op, Require};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Returns the shape rules of a step that is called with these arguments.
@@ -26,8 +26,7 @@ pub fn with_rules_of_steps(mut f: Function) -> Function {
     let (mut seen, mut rules) = (HashSet::default(), Vec::new());
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
         let Op::Iterate { step, form, args, .. } = f.graph.op(n).clone() else { continue };
-        let check = if let Form::Until(check) = form { Some(check.step) } else { None };
-        for step in [step].into_iter().chain(check) {
+        for step in [step].into_iter().chain(form.function()) {
             if f.graph.is_closed(n) && seen.insert((step, args.clone())) {
                 rules.extend(rules_of_call(&f.steps[step as usize], &args, &mut f.graph));
             }
@@ -43,7 +42,7 @@ pub fn without_unused(mut f: Function) -> Function {
     for n in f.graph.reachable(f.roots()) {
         if let Op::Iterate { step, form, .. } = f.graph.op(n) {
             used.push(*step);
-            used.extend(if let Form::Until(check) = form { Some(check.step) } else { None });
+            used.extend(form.function());
         }
     }
     used.sort_unstable();
@@ -55,8 +54,8 @@ pub fn without_unused(mut f: Function) -> Function {
     f = rewrite_from(&f, true, &mut |g, mut op, _| {
         if let Op::Iterate { step, form, .. } = &mut op {
             *step = number(*step);
-            if let Form::Until(check) = form {
-                check.step = number(check.step);
+            if let Some(other) = form.function() {
+                *form = form.with_function(number(other));
             }
         }
         g.add(op)

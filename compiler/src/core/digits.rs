@@ -2,11 +2,11 @@
 //! significant digit first). Elements with equal digits keep their order.
 //!
 //! ```text
-//! step @digits(%keys, %order) -> (next, order):
+//! step @digits(%keys, %values) -> (next keys, next values):
 //!   %digits = map %keys                                     digit number `turn` of each key
 //!   %counts = digit_counts (256 %tiles) of %tiles by %digits     how often each digit occurs in each tile
 //!   %ends = digit_ends 256 of %tiles over %counts           how often it occurs up to the end of each tile
-//!   next, order = by_digit %keys, %order of %tiles by %digits at %ends
+//!   next = by_digit %keys, %values of %tiles by %digits at %ends
 //! ```
 //!
 //! A step has three launches: the counts, their sums, and the moves. Counts and sums are matrices of digits and
@@ -77,26 +77,32 @@ pub fn have_fewer_launches(digits: i64, merges: i64) -> bool {
     digits * LAUNCHES < merges * LAUNCHES_OF_MERGE
 }
 
-/// Returns the step function; each step orders by the digit that has the step's number.
-pub fn step(f: &Function, key: Ty) -> Function {
-    let param = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
-    let name = format!("{}__digits_{key}", f.name);
-    let mut step = Function::new(&name, vec![param("keys", key), param("order", INDEX)]);
+/// Returns the parameters of values of these types that move with keys.
+pub fn values(types: &[Ty]) -> impl Iterator<Item = Param> {
+    types.iter().zip(0..).map(|(ty, k)| Param { name: format!("value{k}"), ty: Type::vector(*ty) })
+}
+
+/// Returns the step function; each step orders keys, and values of some types with them, by the digit that has the
+/// step's number. The names are those of further arguments, of i64.
+pub fn step(f: &Function, key: Ty, types: &[Ty], further: &[&str]) -> Function {
+    let mut params = vec![Param { name: "keys".into(), ty: Type::vector(key) }];
+    params.extend(values(types));
+    params.extend(further.iter().map(|name| Param { name: (*name).into(), ty: Type::scalar(Ty::I64) }));
+    let mut step = Function::new(&format!("{}__digits{}_{key}", f.name, f.steps.len()), params);
     step.loc.clone_from(&f.loc);
     step.is_step = true;
     let g = &mut step.graph;
-    let [keys, order] = [0, 1].map(NodeId);
+    let keys = NodeId(0);
     let lambda = g.lambda(&[key], |g, key| digit(g, key[0]));
     let digits = g.add(Op::Map(lambda, vec![keys]));
     let n = extent(g, keys, 0);
     let tiles = ceil_div(g, n, DIGIT_TILE);
     let ends = ends(g, digits, tiles);
-    let mut moved = |name: &str, src: NodeId| {
-        let moved = g.add(Op::ByDigit { tiles, digits, ends, src });
-        Output { name: name.into(), value: g.add(Op::Materialize(moved)) }
-    };
-    let next = moved("keys", keys);
-    step.results = vec![next, moved("order", order)];
+    for which in 0..=types.len() as u32 {
+        let moved = g.add(Op::ByDigit { tiles, digits, ends, src: NodeId(which) });
+        let name = step.params[which as usize].name.clone();
+        step.results.push(Output { name, value: g.add(Op::Materialize(moved)) });
+    }
     step
 }
 
@@ -143,7 +149,7 @@ mod tests {
     /// Returns the order of keys by all of their digits, whatever their number is.
     fn ordered(ty: Ty, keys: &[Lit]) -> Vec<i64> {
         let mut f = Function::new("f", vec![Param { name: "x".into(), ty: Type::vector(ty) }]);
-        f.steps = vec![Arc::new(step(&f, ty))];
+        f.steps = vec![Arc::new(step(&f, ty, &[INDEX], &[]))];
         let g = &mut f.graph;
         let x = g.add(Op::Param(0));
         let n = g.add(Op::Len(x, 0));

@@ -219,7 +219,7 @@ impl Operands<'_> {
                 Err(format!("{ty} cannot be collected along a new axis"))
             }
             Form::Each => Ok(Type { rank: ty.rank + 1, ..ty }),
-            Form::Last | Form::Until(_) => Ok(ty),
+            Form::Last | Form::Or(_) | Form::Until(_) => Ok(ty),
         }
     }
 }

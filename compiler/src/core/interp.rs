@@ -14,7 +14,7 @@ mod moments;
 mod values;
 mod watch;
 
-use super::{Form, Function, NodeId, Op, Type};
+use super::{Function, NodeId, Op, Type};
 use crate::error::{Error, Result};
 use crate::scalar::{Lit, Ty};
 use env::Env;
@@ -102,8 +102,8 @@ fn check_steps(f: &Function, args: Vec<Val>) -> Result<()> {
             let mut begin: Vec<Val> = begin.collect();
             let step = &f.steps[*step as usize];
             begin.truncate(step.params.len());
-            if let Form::Until(check) = form {
-                check_steps(&f.steps[check.step as usize], begin.clone())?;
+            if let Some(other) = form.function() {
+                check_steps(&f.steps[other as usize], begin.clone())?;
             }
             check_steps(step, begin)?;
         }

@@ -352,12 +352,35 @@ pub enum Op {
 pub enum Form {
     /// The state after the last step.
     Last,
+    /// The state after the last step. If there are no steps, the value of another function of the same arguments; its
+    /// number among the steps.
+    Or(u32),
     /// The states after each step, along a new axis before their own.
     Each,
     /// The first state that a check stops, which may be the one after `count` steps. `which` may also be the
     /// last argument, an array of one i64 that steps do not get: the number of steps, or a negative
     /// number if no check stops.
     Until(Check),
+}
+
+impl Form {
+    /// Returns the number of the function that an iteration calls beside its step.
+    pub fn function(self) -> Option<u32> {
+        match self {
+            Form::Last | Form::Each => None,
+            Form::Or(function) => Some(function),
+            Form::Until(check) => Some(check.step),
+        }
+    }
+
+    /// Returns the form with another function of that kind.
+    pub fn with_function(self, number: u32) -> Form {
+        match self {
+            Form::Last | Form::Each => self,
+            Form::Or(_) => Form::Or(number),
+            Form::Until(check) => Form::Until(Check { step: number, ..check }),
+        }
+    }
 }
 
 /// When an iteration ends: before every `every`th step, and after the last one, a step of the function is called with
@@ -384,6 +407,6 @@ pub fn axis_of_state(form: Form, state: NodeId, axis: u8) -> Option<(NodeId, u8)
     match form {
         Form::Each if axis == 0 => None,
         Form::Each => Some((state, axis - 1)),
-        Form::Last | Form::Until(_) => Some((state, axis)),
+        Form::Last | Form::Or(_) | Form::Until(_) => Some((state, axis)),
     }
 }

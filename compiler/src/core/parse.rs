@@ -325,6 +325,8 @@ impl Parser<'_> {
         let (which, count) = (self.small()?.into(), self.after("by")?);
         let form = if self.c.eat("each") {
             Form::Each
+        } else if self.c.eat("or") {
+            Form::Or(self.step()?)
         } else if self.c.eat("until") {
             let step = self.step()?;
             self.c.expect("every")?;

@@ -174,6 +174,7 @@ impl Printer<'_> {
                 let form = match form {
                     Form::Last => String::new(),
                     Form::Each => " each".into(),
+                    Form::Or(function) => format!(" or @{}", name(*function)),
                     Form::Until(check) => format!(" until @{} every {}", name(check.step), check.every),
                 };
                 format!("iterate @{} {which} by {}{form} from {}", name(*step), o[0], o[1..].join(", "))

@@ -134,15 +134,15 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether a step gives states of the types that it gets, an iteration gives one of them, and a check gets the same
-/// and gives one number.
+/// Whether a step gives states of the types that it gets, an iteration gives one of them, a check gets the same and
+/// gives one number, and so does what an iteration without steps gives, with the states.
 fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) -> bool {
     let types: Vec<Type> = args.iter().map(|a| f.graph.ty(*a)).collect();
     let number = Type::vector(Ty::I64);
     let given = match (form, types.split_last()) {
         (Form::Until(_), Some((last, given))) if *last == number => given,
         (Form::Until(_), _) => return false,
-        (Form::Last | Form::Each, _) => &types,
+        (Form::Last | Form::Or(_) | Form::Each, _) => &types,
     };
     let gets = |s: &Function| s.params.iter().map(|p| p.ty).eq(given.iter().copied());
     let gives = |s: &Function| s.results.iter().map(|r| s.graph.ty(r.value)).collect::<Vec<Type>>();
@@ -154,6 +154,9 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
             let fits = |s: &Function| gets(s) && gives(s) == [number] && check.every > 0;
             f.steps.get(check.step as usize).is_some_and(|s| fits(s))
                 && (is_state || which as usize == given.len())
+        }
+        Form::Or(function) => {
+            is_state && f.steps.get(function as usize).is_some_and(|s| gets(s) && gives(s) == states)
         }
         Form::Last | Form::Each => is_state,
     };

@@ -58,8 +58,10 @@ fn launched_in(fused: &Function, sizes: &[Size], turn: Option<Lit>) -> Result<Co
             Some((step, form, count, args)) => {
                 let (times, of_args) = (walk.count(*count), walk.sizes(args));
                 let of_step = |step: u32| launched_in(&fused.steps[step as usize], &of_args, middle(times));
-                if let Form::Until(check) = form {
-                    all.add(of_step(check.step)?, checks(*check, times));
+                match form {
+                    Form::Until(check) => all.add(of_step(check.step)?, checks(*check, times)),
+                    Form::Or(other) if times == 0.0 => all.add(of_step(*other)?, 1.0),
+                    _ => {}
                 }
                 all.add(of_step(*step)?, times);
             }
@@ -114,8 +116,10 @@ fn of_source(f: &Function, sizes: &[Size], turn: Option<Lit>, is_ideal: bool) ->
         }
         let (times, of_args) = (walk.count(count), walk.sizes(&args));
         let of_step = |step: u32| of_source(&f.steps[step as usize], &of_args, middle(times), is_ideal);
-        if let Form::Until(check) = form {
-            all.add(of_step(check.step)?, checks(check, times));
+        match form {
+            Form::Until(check) => all.add(of_step(check.step)?, checks(check, times)),
+            Form::Or(other) if times == 0.0 => all.add(of_step(other)?, 1.0),
+            _ => {}
         }
         all.add(of_step(step)?, times);
         done.push(key);

@@ -168,7 +168,7 @@ impl<'a> Units<'a> {
         let f = outer.f.steps[step as usize].clone();
         let stops = match form {
             Form::Until(check) => Some((check, outer.f.steps[check.step as usize].clone())),
-            Form::Last | Form::Each => None,
+            Form::Last | Form::Or(_) | Form::Each => None,
         };
         let turns = outer.formulas.amount(count);
         for (s, which) in r.states.iter().zip(0..) {
@@ -196,6 +196,10 @@ impl<'a> Units<'a> {
             when = Amount { formula: elsewhere(check, &turns, at_once), value: None };
         }
         self.called(at, r, f, &args, body, (launches_of(turns, r.check, at_once), at_once))?;
+        if let Form::Or(other) = form {
+            let other = self.scopes[at].f.steps[other as usize].clone();
+            return self.called(at, r, other, &args, otherwise, (when, 1));
+        }
         for step in otherwise {
             let Step::Launch(launch) = step else { continue };
             let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);

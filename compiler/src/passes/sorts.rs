@@ -22,8 +22,12 @@
 //! An element of a step reads only elements of the step before, so that its launch needs neither shared counters nor
 //! an order of its blocks. The keys are moved together with the indices, so that a search reads neighbouring keys.
 //!
+//! If nobody reads the order itself, what is read in that order moves with the keys (`passes/sorts/values.rs`).
+//!
 //! This is not in the list of passes: steps of iterations are compiled before the functions that have them, so their
 //! functions are made before the first pass.
+
+mod values;
 
 use crate::core::arithmetic::{binary, binary_digits, with_number};
 use crate::core::digits;
@@ -39,8 +43,14 @@ const BLOCK: i64 = 64;
 
 /// Writes the orders of a function, but not those of the steps of its iterations.
 pub fn run(f: &Function) -> Option<Function> {
-    if !f.needs(|n| matches!(f.graph.op(n), Op::Argsort(_))) {
+    let is_order = |f: &Function, n| matches!(f.graph.op(n), Op::Argsort(_));
+    if !f.needs(|n| is_order(f, n)) {
         return None;
+    }
+    let moved = values::run(f);
+    let f = moved.as_ref().unwrap_or(f);
+    if !f.needs(|n| is_order(f, n)) {
+        return moved;
     }
     let mut steps = Steps { f, made: Vec::new() };
     let mut orders: Vec<Order> = Vec::new();
@@ -76,7 +86,10 @@ impl Steps<'_> {
     fn number(&mut self, key: Ty, by_digits: bool) -> u32 {
         let known = self.made.iter().position(|(ty, digits, _)| (*ty, *digits) == (key, by_digits));
         let own = known.unwrap_or_else(|| {
-            let step = if by_digits { digits::step(self.f, key) } else { merge(self.f, key) };
+            let step = match by_digits {
+                true => digits::step(self.f, key, &[digits::INDEX], &[]),
+                false => merge(self.f, key),
+            };
             self.made.push((key, by_digits, step));
             self.made.len() - 1
         });
@@ -158,21 +171,14 @@ impl Order {
         let Op::Var(at, _) = *g.op(*at.first()?) else { return None };
         let (x, ty) = (*x, g.ty(self.x).elem);
         let is_own = srcs.first() == Some(&self.indices) && at == lambda.params[0].0;
-        let negation = if x == self.x { None } else { Some(self.negation_of(g, x)?) };
-        if !is_own {
-            return None;
-        }
-        let lambda = g.lambda(&[key_type(ty)], |g, key| {
-            let value = value(g, key[0], ty);
-            negation.map_or(value, |op| simplify(g, Op::Unary(op, value)))
-        });
-        Some(g.add(Op::Map(lambda, vec![self.keys])))
+        let negation = if x == self.x { None } else { Some(Order::negation(g, self.x, x)?) };
+        is_own.then(|| values::elements(g, self.keys, ty, negation))
     }
 
     /// If the ordered vector is the negation of `other`, returns the operation. It is its own inverse, so it also
     /// turns ordered elements into elements of `other`.
-    fn negation_of(&self, g: &Graph, other: NodeId) -> Option<UnaryOp> {
-        let Op::Map(lambda, srcs) = g.op(self.x) else { return None };
+    fn negation(g: &Graph, ordered: NodeId, other: NodeId) -> Option<UnaryOp> {
+        let Op::Map(lambda, srcs) = g.op(ordered) else { return None };
         let Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), own) = *g.op(lambda.body) else { return None };
         let Op::Var(own, _) = *g.op(own) else { return None };
         let fits = g.ty(other).elem.is_float() == (op == UnaryOp::Neg);

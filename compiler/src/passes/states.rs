@@ -19,7 +19,7 @@
 use crate::core::calls::{add_rules, rules_of_call, with_rules_of_steps, without_unused};
 use crate::core::records::loses_record;
 use crate::core::rewrite::rewrite_from;
-use crate::core::{Check, Form, Function, Graph, NodeId, Op, Output};
+use crate::core::{Form, Function, Graph, NodeId, Op, Output};
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
@@ -53,7 +53,9 @@ fn without_unneeded(f: &Function) -> Option<Function> {
         if params.len() == whole.params.len() {
             continue;
         }
-        let states = params.iter().filter_map(|p| whole.results.get(*p as usize)).cloned().collect();
+        let only_states = |results: &[Output]| -> Vec<Output> {
+            params.iter().filter_map(|p| results.get(*p as usize)).cloned().collect()
+        };
         let mut shortened = |step: u32, results: Vec<Output>| {
             let whole = &f.steps[step as usize];
             let rules = rules_of_call(&with_all_rules(whole), args, &mut new.graph);
@@ -64,13 +66,17 @@ fn without_unneeded(f: &Function) -> Option<Function> {
                 new.steps.len() as u32 - 1
             })
         };
-        let step = shortened(*step, states);
+        let step = shortened(*step, only_states(&whole.results));
         let form = match *form {
+            Form::Or(other) => {
+                let results = &f.steps[other as usize].results;
+                form.with_function(shortened(other, only_states(results)))
+            }
             Form::Until(check) => {
                 let results = f.steps[check.step as usize].results.clone();
-                Form::Until(Check { step: shortened(check.step, results), ..check })
+                form.with_function(shortened(check.step, results))
             }
-            form => form,
+            Form::Last | Form::Each => *form,
         };
         kept.extend(values.iter().map(|n| (*n, Kept { params: params.clone(), step, form })));
     }
@@ -132,12 +138,18 @@ fn needed(f: &Function, values: &[NodeId]) -> Vec<u32> {
         let check = &f.steps[check.step as usize];
         needs.extend(params(&check.graph, check.results.iter().map(|r| r.value)));
     }
-    let own = |state: usize| step.results[state].value;
-    let is_recorded = |p: usize| loses(&f.graph, args[p]) || p < states && loses(&step.graph, own(p));
+    let mut functions: Vec<&Function> = vec![step];
+    if let Form::Or(other) = form {
+        functions.push(&f.steps[*other as usize]);
+    }
+    let is_recorded = |p: usize| {
+        let of = |f: &&Function| p < states && loses(&f.graph, f.results[p].value);
+        loses(&f.graph, args[p]) || functions.iter().any(of)
+    };
     needs.extend((0..count).filter(|p| is_recorded(*p)));
     while let Some(p) = needs.pop() {
         if !std::mem::replace(&mut is_needed[p], true) && p < states {
-            needs.extend(params(&step.graph, [own(p)]));
+            needs.extend(functions.iter().flat_map(|f| params(&f.graph, [f.results[p].value])));
         }
     }
     (0..count as u32).filter(|p| is_needed[*p as usize]).collect()

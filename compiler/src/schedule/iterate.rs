@@ -121,7 +121,7 @@ impl Scheduler<'_> {
         // the copies run once the host knows how the iteration ended
         let copies = Role { repeated: false, guarded: self.guarded };
         let role = match form {
-            Form::Last => Role { repeated: true, ..copies },
+            Form::Last | Form::Or(_) => Role { repeated: true, ..copies },
             Form::Each => copies,
             // the steps from one check to the next one are an iteration
             Form::Until(check) => Role { repeated: check.every > 1, guarded: true },
@@ -130,7 +130,13 @@ impl Scheduler<'_> {
         let next = |s: &Self| kernel + s.kernels.len() as u32 - before;
         let otherwise = match form {
             Form::Each => Plan::default(),
-            _ => self.called(&copy_of(&step), format!("{name}_copy"), next(self), copies)?,
+            Form::Or(other) => {
+                let other = self.f.steps[*other as usize].clone();
+                self.called(&other, format!("{name}_or"), next(self), copies)?
+            }
+            Form::Last | Form::Until(_) => {
+                self.called(&copy_of(&step), format!("{name}_copy"), next(self), copies)?
+            }
         };
         let check = match form {
             Form::Until(check) => {
@@ -138,7 +144,7 @@ impl Scheduler<'_> {
                 let role = Role { repeated: false, guarded: true };
                 Some((*check, self.called(&stops, format!("{name}_check"), next(self), role)?))
             }
-            Form::Last | Form::Each => None,
+            Form::Last | Form::Or(_) | Form::Each => None,
         };
         let states = self.states(fused, args, step.results.len(), *form);
         for s in &states {
@@ -228,7 +234,7 @@ impl Scheduler<'_> {
                     let [current, next] = ["current", "next"].map(|what| self.view(what, ty, &extents));
                     State { from, to, spare: next, current, next }
                 }
-                Form::Last | Form::Until(_) => {
+                Form::Last | Form::Or(_) | Form::Until(_) => {
                     let all = ["spare", "current", "next"];
                     let [spare, current, next] = all.map(|what| self.view(what, ty, &extents));
                     State { from, to, spare, current, next }

@@ -23,7 +23,12 @@ impl Machine<'_> {
         let steps = self.bound(*count, env);
         let step_function: &Function = &f.steps[*step as usize];
         let states = match *form {
-            Form::Last => self.made(step_function, begin, |m, all| m.steps(step_function, steps, all)),
+            Form::Or(other) if steps == 0 => {
+                self.made(step_function, begin, |m, all| m.step(&f.steps[other as usize], all, 0))
+            }
+            Form::Last | Form::Or(_) => {
+                self.made(step_function, begin, |m, all| m.steps(step_function, steps, all))
+            }
             Form::Each => self.made(step_function, begin, |m, all| m.each(step_function, steps, all)),
             Form::Until(check) => {
                 let stops = |m: &mut Self, all: &mut Vec<Val>| {

@@ -32,7 +32,7 @@ use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::plan::gpu::Grid;
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::element;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
@@ -56,7 +56,12 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let inner = Rc::new(Interior::whole(fused));
     let group = |strided: bool, list: &[(&str, Guards)]| {
         let layout = ThreadLayout { v: 1, strided, threads: THREADS, ..Default::default() };
-        VariantGroup::guarded(Choice::RadixSort(step), layout, &inner, list)
+        let mut group = VariantGroup::guarded(Choice::RadixSort(step), layout, &inner, list);
+        for variant in &mut group.variants {
+            // there is no other code, however few blocks there are
+            variant.profit.min_busy = Some(0);
+        }
+        group
     };
     let contiguous = Guards::contiguous();
     let usual = ("", contiguous.narrow().noalias());
@@ -307,8 +312,7 @@ impl Code<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
-        // keys and indices are integers, so one buffer of shared memory serves all arrays in turn
-        debug_assert!(types.iter().all(|ty| ty.is_int()), "{types:?}");
+        // words of the widest type, so that one buffer of shared memory serves all arrays in turn
         let of_stage = if types.iter().any(|ty| ty.size() == 8) { Ty::U64 } else { Ty::U32 };
         let stage = l.k.share("stage", of_stage, DIGIT_TILE as u32);
         let mut next = match first {
@@ -322,7 +326,7 @@ impl Code<'_> {
                 out.push(Stmt::Barrier);
             }
             for (place, value) in places.own.iter().zip(next) {
-                out.push(Stmt::Store(stage, place.clone(), cast(value, *ty, of_stage)));
+                out.push(Stmt::Store(stage, place.clone(), word(value, *ty, of_stage)));
             }
             out.push(Stmt::Barrier);
             let is_early = of_stage.size() == 4;
@@ -355,7 +359,7 @@ impl Code<'_> {
         for (at_once, own) in (0..).step_by(AT_ONCE).zip(of_thread.chunks(AT_ONCE)) {
             let load = |place: &Expr| {
                 let staged = Expr::load(stage, place.clone());
-                bind(l, "x", cast(staged, of_stage, ty), out)
+                bind(l, "x", element_of(staged, of_stage, ty), out)
             };
             let values: Vec<Expr> = own.iter().map(load).collect();
             if number == 0 {
@@ -387,6 +391,26 @@ fn own_digit() -> Expr {
 /// Returns a statement that runs in one thread for each digit.
 fn of_digits(body: Vec<Stmt>) -> Stmt {
     Stmt::If(Expr::binary(BinaryOp::Lt, thread(), int32(DIGITS as i32)), body, vec![])
+}
+
+/// Returns the word that stands for an element in shared memory.
+fn word(value: Expr, ty: Ty, word: Ty) -> Expr {
+    match ty.is_float() {
+        true => cast(Expr::Unary(UnaryOp::ToBits, Box::new(value)), bits_of(ty), word),
+        false => cast(value, ty, word),
+    }
+}
+
+/// Returns the element for which a word stands.
+fn element_of(e: Expr, word: Ty, ty: Ty) -> Expr {
+    match ty.is_float() {
+        true => Expr::Unary(UnaryOp::FromBits, Box::new(cast(e, word, bits_of(ty)))),
+        false => cast(e, word, ty),
+    }
+}
+
+fn bits_of(float: Ty) -> Ty {
+    if float.size() == 8 { Ty::U64 } else { Ty::U32 }
 }
 
 fn cast(e: Expr, from: Ty, to: Ty) -> Expr {

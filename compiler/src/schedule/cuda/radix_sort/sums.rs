@@ -11,7 +11,7 @@ use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::groups::FusedGroup;
 
 /// The number of counts of a thread in a turn.
-const OF_THREAD: usize = 8;
+const OF_THREAD: usize = 4;
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, fused: &FusedGroup, step: &RadixStep) -> Result<Vec<Stmt>> {
