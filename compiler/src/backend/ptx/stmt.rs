@@ -201,13 +201,13 @@ impl<'a> Emitter<'a> {
         code!(self, "{end}:");
     }
 
-    /// Counts at elements of shared memory, one lane after the other: the lanes of one element add their number,
-    /// and the first of them stores the sum. Which lanes these are is found bit by bit: `match.any` takes time for
-    /// each of the elements, of which there are up to 32.
+    /// Counts at elements of shared memory, one lane after the other: the last one of the lanes of an element stores
+    /// its number. Which lanes these are is found bit by bit: `match.any` takes time for each of the elements, of
+    /// which there are up to 32.
     fn count(&mut self, old: Reg, at: Mem, index: &Expr, bits: u32) {
         let (address, index, dest) = (self.address(at, index), self.value(index), self.regs.of(old));
-        let [peers, one, other, all] = [Ty::U32; 4].map(|ty| self.regs.fresh(ty));
-        let (is_one, is_first) = (self.regs.fresh(Ty::Bool), self.regs.fresh(Ty::Bool));
+        let [peers, one, other] = [Ty::U32; 3].map(|ty| self.regs.fresh(ty));
+        let (is_one, is_last) = (self.regs.fresh(Ty::Bool), self.regs.fresh(Ty::Bool));
         code!(self, "mov.u32 {peers}, 0xffffffff;");
         for bit in 0..bits {
             code!(self, "and.b32 {one}, {index}, {};", 1u32 << bit);
@@ -216,18 +216,19 @@ impl<'a> Emitter<'a> {
             code!(self, "selp.b32 {other}, 0, 0xffffffff, {is_one};");
             code!(self, "lop3.b32 {peers}, {peers}, {one}, {other}, 0x60;");
         }
+        code!(self, "mov.u32 {one}, %lanemask_gt;");
+        code!(self, "and.b32 {one}, {peers}, {one};");
+        code!(self, "setp.eq.u32 {is_last}, {one}, 0;");
         code!(self, "mov.u32 {one}, %lanemask_lt;");
         code!(self, "and.b32 {one}, {peers}, {one};");
         code!(self, "popc.b32 {one}, {one};");
-        code!(self, "popc.b32 {all}, {peers};");
         code!(self, "bar.warp.sync 0xffffffff;");
         code!(self, "ld.shared.u32 {other}, {address};");
         code!(self, "add.u32 {dest}, {other}, {one};");
-        code!(self, "add.u32 {all}, {other}, {all};");
-        code!(self, "setp.eq.u32 {is_first}, {one}, 0;");
+        code!(self, "add.u32 {other}, {dest}, 1;");
         // every lane has read before one writes
         code!(self, "bar.warp.sync 0xffffffff;");
-        code!(self, "@{is_first} st.shared.u32 {address}, {all};");
+        code!(self, "@{is_last} st.shared.u32 {address}, {other};");
     }
 
     /// Reads the special registers that the kernel uses.

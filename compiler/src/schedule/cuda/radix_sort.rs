@@ -13,11 +13,11 @@
 //! place = elements with lower digits in the tile + elements with its digit in earlier warps + its rank
 //! ```
 //!
-//! Elements are first stored at their places in shared memory, array by array, and then at their destinations. So
-//! neighbouring threads store to neighbouring addresses, except where a digit ends. Elements past the last one count
-//! as elements with the last digit: their places are behind all others of the tile, and nothing stores them.
+//! Elements past the last one count as elements with the last digit: their places are behind all others of the tile,
+//! and nothing stores them.
 
 mod block_scan;
+mod moves;
 mod places;
 mod sums;
 
@@ -32,7 +32,7 @@ use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::plan::gpu::Grid;
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::element;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
@@ -45,8 +45,6 @@ use std::rc::Rc;
 /// The number of elements of a thread.
 const OF_THREAD: i64 = DIGIT_TILE / THREADS as i64;
 const OF_WARP: i64 = DIGIT_TILE / WARPS;
-/// The number of elements that a thread reads from shared memory before it stores them.
-const AT_ONCE: usize = 4;
 /// The number of low bits that hold an element's rank in its warp, with room to spare; its digit lies above them.
 const RANK_BITS: i32 = 16;
 
@@ -199,9 +197,7 @@ impl Code<'_> {
     /// [`RANK_BITS`], and its rank: the number of elements with that digit before it in the warp.
     fn ranks(&self, l: &mut Lower, digits: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Expr> {
         let mut ranks = Vec::new();
-        for (digit, k) in digits.into_iter().zip(0..) {
-            let digit = self.is_inside(k).select(digit, int32(DIGITS as i32 - 1));
-            let digit = bind(l, "digit", digit, out);
+        for digit in digits {
             let rank = l.k.reg("rank", Ty::U32);
             let index = self.of_warp.clone().plus(digit.clone());
             out.push(Stmt::Count { old: rank, at: self.counters, index, bits: DIGITS.ilog2() });
@@ -212,8 +208,8 @@ impl Code<'_> {
         ranks
     }
 
-    /// Returns the digits of the thread's elements. If the first array has elements of at most 4 bytes, they stay in
-    /// registers, too.
+    /// Returns the digits of the thread's elements; those past the last one have the last digit. If the first array
+    /// has elements of at most 4 bytes, they stay in registers, too.
     fn digits_and_keys(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<(Vec<Expr>, Option<Vec<Expr>>)> {
         let keys = self.fused.items[0].node;
         let ty = l.launch.g.ty(keys).elem;
@@ -225,7 +221,14 @@ impl Code<'_> {
             if are_kept { vec![digit, element(g, keys, i)] } else { vec![digit] }
         };
         let values = self.load(l, &types, roots, out)?;
-        let digits = values.iter().map(|v| v[0].clone()).collect();
+        let digits: Vec<Expr> = values.iter().map(|v| v[0].clone()).collect();
+        let mut outside = Vec::new();
+        for (digit, k) in digits.iter().zip(0..) {
+            let Expr::Reg(own) = digit else { unreachable!("the elements of a tile are in registers") };
+            let digit = self.is_inside(k).select(digit.clone(), int32(DIGITS as i32 - 1));
+            outside.push(Stmt::Assign(*own, digit));
+        }
+        out.push(Stmt::If(self.is_full.clone(), vec![], outside));
         let keys = are_kept.then(|| values.into_iter().map(|mut v| v.remove(1)).collect());
         Ok((digits, keys))
     }
@@ -302,79 +305,6 @@ impl Code<'_> {
         Ok((Expr::Cast(Ty::U32, Box::new(ends.remove(0))), before))
     }
 
-    /// Stores the elements of the tile at their destinations, array by array. Those of the first one may be in
-    /// registers. The elements of the next array are loaded before those of one are stored, if registers suffice.
-    fn store(
-        &self,
-        l: &mut Lower,
-        places: &Places,
-        first: Option<Vec<Expr>>,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
-        // words of the widest type, so that one buffer of shared memory serves all arrays in turn
-        let of_stage = if types.iter().any(|ty| ty.size() == 8) { Ty::U64 } else { Ty::U32 };
-        let stage = l.k.share("stage", of_stage, DIGIT_TILE as u32);
-        let mut next = match first {
-            Some(values) => values,
-            None => self.array(l, 0, out)?,
-        };
-        let mut destinations = Vec::new();
-        for (number, ty) in types.iter().enumerate() {
-            if number > 0 {
-                // other threads may still be reading the array before from the buffer
-                out.push(Stmt::Barrier);
-            }
-            for (place, value) in places.own.iter().zip(next) {
-                out.push(Stmt::Store(stage, place.clone(), word(value, *ty, of_stage)));
-            }
-            out.push(Stmt::Barrier);
-            let is_early = of_stage.size() == 4;
-            next = Vec::new();
-            if number + 1 < types.len() && is_early {
-                next = self.array(l, number + 1, out)?;
-            }
-            self.store_array(l, (number, *ty), (stage, of_stage), places, &mut destinations, out)?;
-            if number + 1 < types.len() && !is_early {
-                next = self.array(l, number + 1, out)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Stores an array, whose elements lie at their places in shared memory. The first array's elements give the
-    /// `destinations` of the places that the thread stores.
-    fn store_array(
-        &self,
-        l: &mut Lower,
-        (number, ty): (usize, Ty),
-        (stage, of_stage): (Mem, Ty),
-        places: &Places,
-        destinations: &mut Vec<Expr>,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let mem = l.launch.output(&self.fused.items[number]);
-        let of_thread: Vec<Expr> =
-            (0..OF_THREAD as i32).map(|k| thread().plus(int32(k * THREADS as i32))).collect();
-        for (at_once, own) in (0..).step_by(AT_ONCE).zip(of_thread.chunks(AT_ONCE)) {
-            let load = |place: &Expr| {
-                let staged = Expr::load(stage, place.clone());
-                bind(l, "x", element_of(staged, of_stage, ty), out)
-            };
-            let values: Vec<Expr> = own.iter().map(load).collect();
-            if number == 0 {
-                for (place, value) in own.iter().zip(&values) {
-                    destinations.push(places.destination(l, place, value, out)?);
-                }
-            }
-            for ((place, to), value) in own.iter().zip(&destinations[at_once..]).zip(values) {
-                let is_inside = Expr::binary(BinaryOp::Lt, place.clone(), self.in_tile.clone());
-                out.push(Stmt::If(is_inside, vec![Stmt::Store(mem, to.clone(), value)], vec![]));
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the thread's elements of an array.
     fn array(&self, l: &mut Lower, number: usize, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let node = self.fused.items[number].node;
@@ -391,28 +321,4 @@ fn own_digit() -> Expr {
 /// Returns a statement that runs in one thread for each digit.
 fn of_digits(body: Vec<Stmt>) -> Stmt {
     Stmt::If(Expr::binary(BinaryOp::Lt, thread(), int32(DIGITS as i32)), body, vec![])
-}
-
-/// Returns the word that stands for an element in shared memory.
-fn word(value: Expr, ty: Ty, word: Ty) -> Expr {
-    match ty.is_float() {
-        true => cast(Expr::Unary(UnaryOp::ToBits, Box::new(value)), bits_of(ty), word),
-        false => cast(value, ty, word),
-    }
-}
-
-/// Returns the element for which a word stands.
-fn element_of(e: Expr, word: Ty, ty: Ty) -> Expr {
-    match ty.is_float() {
-        true => Expr::Unary(UnaryOp::FromBits, Box::new(cast(e, word, bits_of(ty)))),
-        false => cast(e, word, ty),
-    }
-}
-
-fn bits_of(float: Ty) -> Ty {
-    if float.size() == 8 { Ty::U64 } else { Ty::U32 }
-}
-
-fn cast(e: Expr, from: Ty, to: Ty) -> Expr {
-    if from == to { e } else { Expr::Cast(to, Box::new(e)) }
 }
