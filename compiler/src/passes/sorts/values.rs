@@ -39,8 +39,9 @@ pub fn run(f: &Function) -> Option<Function> {
     }
     let mut whole = f.clone();
     let mut replacements: HashMap<NodeId, NodeId> = HashMap::default();
+    let mut steps: HashMap<(Ty, Vec<Ty>), u32> = HashMap::default();
     for sort in &sorts {
-        replacements.extend(sort.sorted(&mut whole));
+        replacements.extend(sort.sorted(&mut whole, &mut steps));
     }
     // what replaces a gather is rebuilt before the gather, because it is computed for a result before others; a sort
     // may sort what an earlier one has sorted
@@ -88,14 +89,14 @@ fn sorts(f: &Function) -> Vec<Sort> {
             users.entry(order).or_default().push(*n);
         }
     }
-    let equations = Equations::of(f);
+    let mut lengths = Lengths { g: g.clone(), equations: Equations::of(f) };
     let is_root = |n: NodeId| f.roots().any(|root| root == n);
     let orders = nodes.iter().filter(|n| users.contains_key(n) && g.is_closed(**n) && !is_root(**n));
-    orders.filter_map(|order| sort(g, *order, &users[order], &equations)).collect()
+    orders.filter_map(|order| sort(g, *order, &users[order], &mut lengths)).collect()
 }
 
 /// Returns the sort by an order, if all users of the order gather vectors that can move with the keys.
-fn sort(g: &Graph, order: NodeId, users: &[NodeId], equations: &Equations) -> Option<Sort> {
+fn sort(g: &Graph, order: NodeId, users: &[NodeId], lengths: &mut Lengths) -> Option<Sort> {
     let Op::Argsort(x) = *g.op(order) else { return None };
     let mut sort = Sort { x, values: Vec::new(), gathers: Vec::new() };
     if g.ty(x).elem == Ty::Bool {
@@ -106,7 +107,7 @@ fn sort(g: &Graph, order: NodeId, users: &[NodeId], equations: &Equations) -> Op
         let gathered = match Order::negation(g, x, source) {
             _ if source == x => Gathered::Own(None),
             Some(negation) => Gathered::Own(Some(negation)),
-            None if is_movable(g, source, x, equations) => {
+            None if is_movable(g, source) && lengths.are_equal(source, x) => {
                 let known = sort.values.iter().position(|v| *v == source);
                 Gathered::Value(known.unwrap_or_else(|| {
                     sort.values.push(source);
@@ -130,34 +131,47 @@ fn gathered(g: &Graph, n: NodeId, order: NodeId) -> Option<NodeId> {
     (is_by_order && g.ty(*source).rank == 1).then_some(*source)
 }
 
-/// Whether a vector can move with the keys of another one: it has as many elements, none of which leaves a record for
-/// the place that reads it, and it can be stored before the sort.
-fn is_movable(g: &Graph, source: NodeId, x: NodeId, equations: &Equations) -> bool {
-    let has_width = matches!(g.ty(source).elem, Ty::F32 | Ty::F64) || g.ty(source).elem.is_int();
-    let mut lengths = g.clone();
-    let [own, other] = [source, x].map(|v| {
-        let length = extent(&mut lengths, v, 0);
-        equations.resolve(&Linear::of(&lengths, length))
-    });
+/// Whether a vector can move with keys: it can be stored before the sort, and none of its elements leaves a record for
+/// the place that reads it.
+fn is_movable(g: &Graph, source: NodeId) -> bool {
+    let ty = g.ty(source).elem;
     let is_quiet = g.is_stored(source) || !loses_record(g, source);
     let is_order = |n: NodeId| matches!(g.op(n), Op::Argsort(_));
-    has_width
-        && own == other
+    (ty.is_int() || matches!(ty, Ty::F32 | Ty::F64))
         && is_quiet
         && g.is_closed(source)
         && !g.reachable([source]).into_iter().any(is_order)
 }
 
+/// Decides which vectors of a function have equal lengths.
+struct Lengths {
+    g: Graph,
+    equations: Equations,
+}
+
+impl Lengths {
+    fn are_equal(&mut self, a: NodeId, b: NodeId) -> bool {
+        let [a, b] = [a, b].map(|v| {
+            let length = extent(&mut self.g, v, 0);
+            self.equations.resolve(&Linear::of(&self.g, length))
+        });
+        a == b
+    }
+}
+
 impl Sort {
-    /// Adds the iteration to a function, and returns what replaces each gather.
-    fn sorted(&self, f: &mut Function) -> Vec<(NodeId, NodeId)> {
+    /// Adds the iteration to a function, and returns what replaces each gather. `steps` are the steps that exist, by
+    /// the types of keys and values.
+    fn sorted(&self, f: &mut Function, steps: &mut HashMap<(Ty, Vec<Ty>), u32>) -> Vec<(NodeId, NodeId)> {
         let (key, types) = {
             let of = |v: &NodeId| f.graph.ty(*v).elem;
             (key_type(of(&self.x)), self.values.iter().map(of).collect::<Vec<Ty>>())
         };
-        let step = f.steps.len() as u32;
-        let functions = [digits::step(f, key, &types, &["length"]), merged(f, key, &types)];
-        f.steps.extend(functions.map(Arc::new));
+        let step = *steps.entry((key, types.clone())).or_insert_with(|| {
+            let functions = [digits::step(f, key, &types, &["length"]), merged(f, key, &types)];
+            f.steps.extend(functions.map(Arc::new));
+            f.steps.len() as u32 - 2
+        });
         let g = &mut f.graph;
         let (n, ty) = (g.add(Op::Len(self.x, 0)), g.ty(self.x).elem);
         let (merges, digits) = (merges(g, n), digits::count(g, self.x, key));
