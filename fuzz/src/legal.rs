@@ -4,7 +4,7 @@
 use crate::case::Case;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::simplify;
-use arraygpu_compiler::core::{Form, Function, Graph, NodeId, Op, verify};
+use arraygpu_compiler::core::{Function, Graph, NodeId, Op, verify};
 use arraygpu_compiler::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
 

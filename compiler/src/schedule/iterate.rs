@@ -152,9 +152,10 @@ impl Scheduler<'_> {
             let spare = (*form != Form::Each).then_some(s.spare);
             self.plan.steps.extend(to.into_iter().chain(spare).map(Step::Alloc));
         }
-        // body and check get the number of the step from one host scalar
+        // all of them get the number of the step from one host scalar
         let counts = |p: &Plan| p.host.iter().any(|(_, op)| *op == HostOp::Turn(OWN_TURN));
-        let is_counted = counts(&body) || check.as_ref().is_some_and(|(_, plan)| counts(plan));
+        let is_counted =
+            counts(&body) || counts(&otherwise) || check.as_ref().is_some_and(|(_, plan)| counts(plan));
         let turn = is_counted.then(|| self.host.turn());
         let names = self.names(&body, args, &states, turn);
         let body = self.inlined(body.steps, &names);

@@ -30,7 +30,7 @@ impl Gen<'_> {
         }
         args.extend(self.captured());
         let steps = self.rng.pick(&[0, 1, 2, 2, 3, 4, 5]);
-        let (step, work) = self.step(&args, states);
+        let (step, work) = self.step(&args, states, "step");
         if work * steps as f64 > self.most_work - self.work {
             return x;
         }
@@ -45,11 +45,20 @@ impl Gen<'_> {
         let form = match self.rng.below(8) {
             0 | 1 if args[..states].iter().all(|s| usize::from(self.ty(*s).rank) < MAX_RANK) => Form::Each,
             2 | 3 => Form::Until(Check { step: number + 1, every: self.rng.pick(&[1, 1, 2, 3]) }),
+            4 => Form::Or(number + 1),
             _ => Form::Last,
         };
-        let check = matches!(form, Form::Until(_)).then(|| self.check(&args, &step));
+        let other = match form {
+            Form::Until(_) => Some(self.check(&args, &step)),
+            Form::Or(_) => {
+                let (other, work) = self.step(&args, states, "or");
+                self.work += work;
+                Some(other)
+            }
+            Form::Last | Form::Each => None,
+        };
         self.b.function.steps.push(Arc::new(step));
-        self.b.function.steps.extend(check.map(Arc::new));
+        self.b.function.steps.extend(other.map(Arc::new));
         // other calls have few steps, too
         let (count, most) = (self.host_of(steps), self.int(7));
         let count = self.add(Op::Binary(BinaryOp::Min, count, most));
@@ -68,6 +77,7 @@ impl Gen<'_> {
                 self.arrays.push(steps);
                 self.note("a condition of an iteration");
             }
+            Form::Or(_) => self.note("a function in place of no steps"),
             Form::Last => {}
         }
         for which in 0..states as u32 {
@@ -144,8 +154,8 @@ impl Gen<'_> {
         function
     }
 
-    /// A function from these to the next states, and what the interpreter does in it.
-    fn step(&mut self, args: &[NodeId], states: usize) -> (Function, f64) {
+    /// A function from these to the next states, and what the interpreter does in it. `kind` is a part of its name.
+    fn step(&mut self, args: &[NodeId], states: usize, kind: &str) -> (Function, f64) {
         let mut params = Vec::new();
         let (mut extents, mut values) = (Vec::new(), Vec::new());
         for (i, a) in args.iter().enumerate() {
@@ -155,7 +165,7 @@ impl Gen<'_> {
             let value: Option<Lit> = ty.is_scalar().then(|| self.value(*a));
             values.push(value);
         }
-        let name = format!("{}__step{}", self.b.function.name, self.b.function.steps.len());
+        let name = format!("{}__{kind}{}", self.b.function.name, self.b.function.steps.len());
         let mut function = Function::new(&name, params);
         let of = &self.b.function;
         (function.fast, function.tensor_cores, function.stencil) = (of.fast, of.tensor_cores, of.stencil);

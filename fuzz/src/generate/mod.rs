@@ -31,10 +31,11 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 34] = [
+pub const CONSTRUCTS: [&str; 35] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a condition of an iteration",
+    "a function in place of no steps",
     "a part replaced",
     "a row at any index",
     "a row of an element",
