@@ -72,6 +72,8 @@ def check_sorts(ours, n):
     integers(k.view(torch.uint32), kept.view(torch.uint32), order)
     wanted = torch.sort(k, stable=True)
     row["sort_u32"] = bool((kept == wanted.values).all() and (order == wanted.indices).all())
+    ours("rows_sort_keys_u32")(k.view(torch.uint32), kept.view(torch.uint32))
+    row["sort_keys_u32"] = bool((kept == wanted.values).all())
     pairs(k.view(torch.uint32), x, kept.view(torch.uint32), moved)
     row["sort_pairs"] = bool((kept == wanted.values).all()) and same(moved, x[wanted.indices])
     floats(x, out, order)
@@ -79,6 +81,8 @@ def check_sorts(ours, n):
     bits = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
     bits = torch.where(x.isnan(), torch.full_like(bits, 0x7FFFFFFF), bits)
     wanted = torch.sort(bits, stable=True).indices
+    ours("rows_sort_keys_f32")(x, moved)
+    row["sort_keys_f32"] = same(torch.nan_to_num(moved, nan=7.0), torch.nan_to_num(x[wanted], nan=7.0))
     row["sort_f32"] = bool((order == wanted).all()) and same(torch.nan_to_num(out, nan=7.0), torch.nan_to_num(x[wanted], nan=7.0))
     return row
 
@@ -147,7 +151,10 @@ def time_sorts(ours, n):
     x = [torch.rand(n, device=DEV) - 0.5 for _ in range(2)]
     out, kept, order = torch.empty_like(x[0]), torch.empty_like(k[0]), torch.empty(n, dtype=torch.int64, device=DEV)
     integers, floats, pairs = (ours(f"rows_sort_{name}") for name in ("u32", "f32", "pairs"))
+    keys_u32, keys_f32 = (ours(f"rows_sort_keys_{name}") for name in ("u32", "f32"))
     times = dict(
+        sort_keys_u32=lambda i: keys_u32(k[i % 2].view(torch.uint32), kept.view(torch.uint32)),
+        sort_keys_f32=lambda i: keys_f32(x[i % 2], out),
         sort_u32=lambda i: integers(k[i % 2].view(torch.uint32), kept.view(torch.uint32), order),
         sort_f32=lambda i: floats(x[i % 2], out, order),
         sort_pairs=lambda i: pairs(k[i % 2].view(torch.uint32), x[i % 2], kept.view(torch.uint32), out),

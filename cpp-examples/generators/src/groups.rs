@@ -2,6 +2,9 @@
 
 use arraygpu::prelude::*;
 
+/// What the C++ header says of a sort alone.
+pub const SORTED_KEYS_DOC: &str = "The elements in ascending order.";
+
 /// What the C++ header says of [`sorted`].
 pub const SORTED_DOC: &str = "The elements in ascending order, and the index that each had.";
 

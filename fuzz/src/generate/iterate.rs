@@ -30,7 +30,7 @@ impl Gen<'_> {
         }
         args.extend(self.captured());
         let steps = self.rng.pick(&[0, 1, 2, 2, 3, 4, 5]);
-        let (step, work) = self.step(&args, states, "step");
+        let (step, work) = self.step(&args, states);
         if work * steps as f64 > self.most_work - self.work {
             return x;
         }
@@ -50,11 +50,7 @@ impl Gen<'_> {
         };
         let other = match form {
             Form::Until(_) => Some(self.check(&args, &step)),
-            Form::Or(_) => {
-                let (other, work) = self.step(&args, states, "or");
-                self.work += work;
-                Some(other)
-            }
+            Form::Or(_) => Some(reversed(&step)),
             Form::Last | Form::Each => None,
         };
         self.b.function.steps.push(Arc::new(step));
@@ -154,8 +150,8 @@ impl Gen<'_> {
         function
     }
 
-    /// A function from these to the next states, and what the interpreter does in it. `kind` is a part of its name.
-    fn step(&mut self, args: &[NodeId], states: usize, kind: &str) -> (Function, f64) {
+    /// A function from these to the next states, and what the interpreter does in it.
+    fn step(&mut self, args: &[NodeId], states: usize) -> (Function, f64) {
         let mut params = Vec::new();
         let (mut extents, mut values) = (Vec::new(), Vec::new());
         for (i, a) in args.iter().enumerate() {
@@ -165,7 +161,7 @@ impl Gen<'_> {
             let value: Option<Lit> = ty.is_scalar().then(|| self.value(*a));
             values.push(value);
         }
-        let name = format!("{}__{kind}{}", self.b.function.name, self.b.function.steps.len());
+        let name = format!("{}__step{}", self.b.function.name, self.b.function.steps.len());
         let mut function = Function::new(&name, params);
         let of = &self.b.function;
         (function.fast, function.tensor_cores, function.stencil) = (of.fast, of.tensor_cores, of.stencil);
@@ -238,4 +234,15 @@ impl Gen<'_> {
         self.next_line();
         ok(self.b.generate("generate", extents, lambda))
     }
+}
+
+/// A function that reverses the states of a step.
+fn reversed(step: &Function) -> Function {
+    let mut function = Function::new(&format!("{}_or", step.name), step.params.clone());
+    (function.fast, function.tensor_cores, function.stencil) = (step.fast, step.tensor_cores, step.stencil);
+    for (which, state) in (0..).zip(&step.results) {
+        let value = function.graph.add(Op::Reverse(NodeId(which), 0));
+        function.results.push(Output { name: state.name.clone(), value });
+    }
+    function
 }

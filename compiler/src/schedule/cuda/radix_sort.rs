@@ -2,10 +2,13 @@
 //! digit, another one sums the counts (`radix_sort/sums.rs`), and the last one moves the elements (D. Merrill,
 //! A. Grimshaw, "High performance and scalable radix sorting", 2011).
 //!
-//! **Count.** A warp has 512 neighbouring elements of the tile, and a counter in shared memory for each of the 256
-//! digits, to which its lanes add by atomic operations. The tile's counts are the sums of its warps' counters.
+//! A warp has 512 neighbouring elements of the tile.
 //!
-//! **Move.** Lanes count their elements row by row, one lane after the other ([`Stmt::Count`]). The counter's old
+//! **Count.** Each lane number has a counter in shared memory for each of the 256 digits, to which its threads in all
+//! warps add by atomic operations. So the lanes of a warp add in 32 different banks. The tile's counts are the sums of
+//! its lanes' counters.
+//!
+//! **Move.** Each warp has a counter for each digit. Lanes count their elements row by row, one lane after the other ([`Stmt::Count`]). The counter's old
 //! value is the element's rank: the number of elements with the same digit before it in the warp. So the sort is
 //! stable. An element's place in the tile, ordered by digits:
 //!
@@ -80,9 +83,13 @@ pub fn main(
     if step.work == Work::Sum {
         return Ok((sums::main(l, fused, step)?, Grid::Segments(1)));
     }
-    // two blocks are resident on a multiprocessor, so that one ranks or stores while the other one loads; addresses
+    // several blocks are resident on a multiprocessor, so that some rank, store or count while others load; addresses
     // with strides take more registers, so that one block fits
-    l.k.kernel.min_resident_blocks = if layout.strided { 1 } else { 2 };
+    l.k.kernel.min_resident_blocks = match layout.strided {
+        true => 1,
+        false if step.moves() => 2,
+        false => 4,
+    };
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
     let warp = bind(l, "warp", warp_number(), &mut out);
@@ -92,7 +99,8 @@ pub fn main(
     let begin = bind(l, "begin", tile.clone().times(Expr::int(DIGIT_TILE)), &mut out);
     let in_tile = n.clone().minus(begin.clone()).min(Expr::int(DIGIT_TILE));
     let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), &mut out);
-    let counters = l.k.share("counters", Ty::U32, (WARPS * DIGITS) as u32);
+    let copies = if step.moves() { WARPS } else { i64::from(WARP) };
+    let counters = l.k.share("counters", Ty::U32, (copies * DIGITS) as u32);
     let of_warp = bind(l, "own", warp.clone().times(int32(DIGITS as i32)), &mut out);
     let number = to_i64(own_digit()).times(tiles.clone()).plus(tile);
     let number = bind(l, "number", number, &mut out);
@@ -116,21 +124,20 @@ pub fn main(
         tiles,
         number,
     };
-    code.clear(&mut out);
     if step.moves() {
+        code.clear_own(&mut out);
         let (digits, keys) = code.digits_and_keys(l, &mut out)?;
         let ranks = code.ranks(l, digits, &mut out);
         out.push(Stmt::Barrier);
-        let counts = code.counts(l, &mut out);
-        let places = code.places(l, &ranks, &counts, &mut out)?;
+        let places = code.places(l, &ranks, &mut out)?;
         code.store(l, &places, keys, &mut out)?;
     } else {
         let digits = code.load(l, &[Ty::I32], |l, i| vec![step.digit(&mut l.launch.g, i)], &mut out)?;
+        code.clear(&mut out);
         out.push(Stmt::Barrier);
         code.count(digits.concat(), &mut out);
         out.push(Stmt::Barrier);
-        let counts = code.counts(l, &mut out);
-        code.store_counts(l, counts, &mut out);
+        code.store_counts(l, &mut out);
     }
     Ok((out, Grid::Segments(1)))
 }
@@ -147,7 +154,7 @@ struct Code<'a> {
     n: Expr,
     in_tile: Expr,
     is_full: Expr,
-    /// The counters of all warps, and the index of the first one of the thread's warp.
+    /// The counters, and the index of the first one of the thread's warp if each warp has its own.
     counters: Mem,
     of_warp: Expr,
     /// The number of tiles, and the index of the count of the thread's digit in this tile, in the matrix of digits
@@ -157,8 +164,16 @@ struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// Sets the counters of the warp to 0. No other warp accesses them before the barrier.
+    /// Sets the counters of the lanes to 0.
     fn clear(&self, out: &mut Vec<Stmt>) {
+        for k in 0..i64::from(WARP) * DIGITS / i64::from(THREADS) {
+            let at = thread().plus(int32((k * i64::from(THREADS)) as i32));
+            out.push(Stmt::Store(self.counters, at, Expr::Lit(Lit::zero(Ty::U32))));
+        }
+    }
+
+    /// Sets the counters of the warp to 0. No other warp accesses them before the barrier.
+    fn clear_own(&self, out: &mut Vec<Stmt>) {
         for k in 0..DIGITS / WARP as i64 {
             let at = self.of_warp.clone().plus(self.lane.clone()).plus(int32(k as i32 * WARP as i32));
             out.push(Stmt::Store(self.counters, at, Expr::Lit(Lit::zero(Ty::U32))));
@@ -187,7 +202,7 @@ impl Code<'_> {
     /// Counts the digits of the thread's elements, in any order.
     fn count(&self, digits: Vec<Expr>, out: &mut Vec<Stmt>) {
         for (digit, k) in digits.into_iter().zip(0..) {
-            let index = self.of_warp.clone().plus(digit);
+            let index = digit.times(int32(WARP as i32)).plus(self.lane.clone());
             let one = Stmt::Update(BinaryOp::Add, self.counters, index, Expr::Lit(Lit::u32(1)));
             out.push(Stmt::If(self.is_inside(k), vec![one], vec![]));
         }
@@ -233,38 +248,45 @@ impl Code<'_> {
         Ok((digits, keys))
     }
 
-    /// Returns the warps' counters of the thread's digit.
-    fn counts(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Expr> {
-        let counters = (0..WARPS as i32).map(|w| self.counter(w));
-        counters.map(|at| bind(l, "count", Expr::load(self.counters, at), out)).collect()
-    }
-
     /// Returns the index of a warp's counter of the thread's digit.
     fn counter(&self, w: i32) -> Expr {
         own_digit().plus(int32(w * DIGITS as i32))
     }
 
-    /// Stores the tile's counts.
-    fn store_counts(&self, l: &mut Lower, counts: Vec<Expr>, out: &mut Vec<Stmt>) {
-        let total = Expr::Cast(Ty::I32, Box::new(sum(counts)));
+    /// Stores the tile's counts. A thread sums a digit's counters of all lanes, beginning at its own lane, so that
+    /// those of a warp read 32 different banks.
+    fn store_counts(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
+        let mut body = Vec::new();
+        let first = bind(l, "first", thread().times(int32(WARP as i32)), &mut body);
+        let counter = |k: i32| {
+            let lane = masked(self.lane.clone().plus(int32(k)), WARP.into());
+            Expr::load(self.counters, first.clone().plus(lane))
+        };
+        let total = sum((0..WARP as i32).map(counter).collect());
+        let total = bind(l, "total", Expr::Cast(Ty::I32, Box::new(total)), &mut body);
         let store = |it| Stmt::Store(l.launch.output(it), self.number.clone(), total.clone());
-        out.push(of_digits(self.fused.items.iter().map(store).collect()));
+        body.extend(self.fused.items.iter().map(store));
+        out.push(of_digits(body));
     }
 
     /// Computes the place of each of the thread's elements in the tile, and what gives the destination of a place:
     /// `place + distances[digit of the element at the place]`. Each warp's counter of a digit is replaced by
     /// the place of the warp's first element with that digit.
-    fn places(&self, l: &mut Lower, ranks: &[Expr], counts: &[Expr], out: &mut Vec<Stmt>) -> Result<Places> {
-        let total = bind(l, "total", sum(counts.to_vec()), out);
+    fn places(&self, l: &mut Lower, ranks: &[Expr], out: &mut Vec<Stmt>) -> Result<Places> {
+        let count = |w| Expr::load(self.counters, self.counter(w));
+        let total = bind(l, "total", sum((0..WARPS as i32).map(count).collect()), out);
         let (of_digit, before) = self.ends(l, out)?;
         let sums = BlockScan::new(l, [total, of_digit], out);
         let [first, of_lower] = sums.before(l, out);
         let distances = l.k.share("distances", Ty::U32, DIGITS as u32);
-        let mut of_warp = first.clone();
-        for (w, count) in (0..).zip(counts) {
-            out.push(of_digits(vec![Stmt::Store(self.counters, self.counter(w), of_warp.clone())]));
-            of_warp = bind(l, "first", of_warp.plus(count.clone()), out);
+        // the counts are read again, because registers are few
+        let (mut of_warp, mut firsts) = (first.clone(), Vec::new());
+        for w in 0..WARPS as i32 {
+            let next = bind(l, "first", of_warp.clone().plus(count(w)), &mut firsts);
+            firsts.push(Stmt::Store(self.counters, self.counter(w), of_warp));
+            of_warp = next;
         }
+        out.push(of_digits(firsts));
         // of at most 2^32 elements, one with this digit stands behind fewer
         let before = Expr::Cast(Ty::U32, Box::new(before));
         let begin = bind(l, "to", of_lower.plus(before), out);
