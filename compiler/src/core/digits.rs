@@ -23,7 +23,7 @@ use super::{Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The number of bits of a digit.
-const BITS: i64 = 8;
+pub const BITS: i64 = 8;
 /// The number of values of a digit.
 pub const DIGITS: i64 = 1 << BITS;
 /// The type of the indices that move with keys.

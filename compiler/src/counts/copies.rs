@@ -30,7 +30,7 @@ pub fn of_kernel(kernel: &Kernel) -> usize {
 /// not grow with the program.
 pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
     match strategy {
-        Strategy::Scalars | Strategy::SequentialFold => (500, "one element at a time"),
+        Strategy::Scalars | Strategy::SequentialFold | Strategy::WholeSort => (500, "one element at a time"),
         Strategy::Map | Strategy::Stencil(..) | Strategy::StencilChain => {
             (3000, "a thread has several elements, once in the interior and once at the edges")
         }

@@ -1,8 +1,8 @@
 //! Prints the report as text.
 
 use super::model::{
-    Amount, Array, Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place, Predicted, Report,
-    Started,
+    Alternative, Amount, Array, Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place,
+    Predicted, Report, Started,
 };
 use super::names::mentioned;
 use crate::schedule::strategy::Strategy;
@@ -21,6 +21,12 @@ fn has_tensor_product(f: &Function) -> bool {
     let gpus = f.kernels.iter().filter_map(|k| k.gpu.as_ref());
     let mut variants = gpus.flat_map(|gpu| &gpu.variants);
     variants.any(|v| v.strategy == Strategy::TensorProduct.name())
+}
+
+/// Whether an alternative is a whole sort.
+fn is_sort(a: &Alternative) -> bool {
+    let mut variants = a.cpu.iter().flat_map(|cpu| &cpu.variants);
+    variants.any(|v| v.strategy == Strategy::WholeSort.name())
 }
 
 fn function(f: &Function) -> String {
@@ -98,6 +104,7 @@ fn function(f: &Function) -> String {
         let others = a.instead_of.join(", ");
         let what = match a.gpu.as_ref().and_then(|g| g.shared.as_ref()) {
             Some(_) => "keeps what is between them in shared memory",
+            None if is_sort(a) => "sorts by all digits at once",
             None => "reads each element once",
         };
         let _ = writeln!(out, "  {}: instead of {others}: {what}, where a variant serves the call", a.name);
@@ -267,6 +274,10 @@ fn on_cpu(out: &mut String, c: &Cpu) {
 fn on_gpu(out: &mut String, g: &Gpu) {
     if let Some(why) = &g.absent {
         let _ = writeln!(out, "    not on a GPU: {why}");
+        return;
+    }
+    if g.variants.is_empty() {
+        let _ = writeln!(out, "    not on a GPU");
         return;
     }
     let _ = writeln!(out, "    on a GPU, the first that may run:");

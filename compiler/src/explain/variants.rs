@@ -16,6 +16,7 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
     let stores = variants.in_place.is_some();
     let first = match (&variants.strided, stores) {
         // an alternative has one variant: other calls run the launches that it replaces
+        (None, _) if l.sequential => vec!["strides of 1".into(), "one thread".into()],
         (None, _) if !l.domain.is_empty() => {
             let unit = match (l.segment, l.grain) {
                 (Some(_), columns @ 2..) => format!("{columns} columns"),

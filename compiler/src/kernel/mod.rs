@@ -59,7 +59,8 @@ pub struct Array {
     pub name: String,
     /// Element type.
     pub ty: Ty,
-    /// Whether the kernel writes it, at each index at most once; otherwise the kernel reads it.
+    /// Whether the kernel writes it, at each index at most once unless the launch is sequential; otherwise the kernel
+    /// reads it.
     pub write: bool,
     /// Whether element i is `base[i * stride]`, not `base[i]`.
     pub strided: bool,

@@ -174,10 +174,15 @@ impl Scheduler<'_> {
             }
             None => (None, Vec::new()),
         };
-        let count = self.host.of(&self.f.graph, *count);
+        let (count_node, count) = (count, self.host.of(&self.f.graph, *count));
         let [body_steps, copies] = [&body, &otherwise].map(|steps| steps.len() as u32);
         let each = *form == Form::Each;
+        let sort = self.whole_sort((fused, &step), (*form, args, *count_node), &states, next(self))?;
         let repeat = Repeat { count, turn, each, check, body: body_steps, otherwise: copies, states };
+        if let Some((launch, variants)) = sort {
+            self.plan.steps.extend([Step::Instead(1 + repeat.inside() as u32), Step::Launch(launch)]);
+            self.kernels.push(variants);
+        }
         self.plan.steps.push(Step::Repeat(repeat));
         self.plan.steps.extend(stops.into_iter().chain(body).chain(otherwise));
         Ok(())

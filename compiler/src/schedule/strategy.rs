@@ -56,6 +56,8 @@ pub enum Strategy {
     Put,
     /// A step of a radix sort: the counts of digits in each tile, or the moves of its elements.
     RadixSort,
+    /// A whole radix sort, by one thread.
+    WholeSort,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
@@ -95,6 +97,7 @@ impl Strategy {
             Strategy::Bins => "bins",
             Strategy::Put => "put",
             Strategy::RadixSort => "radix-sort",
+            Strategy::WholeSort => "whole-sort",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
         }
@@ -108,7 +111,9 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
-            | OnePassScan | Bins | Put | RadixSort | Ragged | TemporalBlocking | StencilChain => false,
+            | OnePassScan | Bins | Put | RadixSort | WholeSort | Ragged | TemporalBlocking | StencilChain => {
+                false
+            }
         }
     }
 }
@@ -144,6 +149,7 @@ impl fmt::Display for Strategy {
             Strategy::Bins => "bins of parts",
             Strategy::Put => "stores at destinations",
             Strategy::RadixSort => "radix sort by tiles",
+            Strategy::WholeSort => "radix sort of the whole vector",
             Strategy::TemporalBlocking => "temporal blocking",
             Strategy::StencilChain => "chain of stencils, stage by stage",
         })

@@ -6,6 +6,7 @@ pub mod resident_vector;
 pub mod rows_and_columns;
 pub mod stencil_chain;
 pub mod stored_columns;
+mod whole_sort;
 
 use super::facts::along::Along;
 use super::facts::scans::Scan;

@@ -6,7 +6,7 @@
 //! (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling buffers of rows
 //! (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and columns in the order of the
 //! tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), the parts of a scan (`scan`),
-//! the steps of a radix sort (`radix_sort`), bins (`bins`), elements at destinations (`put`), and the code that runs
+//! the steps of a radix sort (`radix_sort`) or all of them (`whole_sort`), bins (`bins`), elements at destinations (`put`), and the code that runs
 //! once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The in-place and the
@@ -47,6 +47,7 @@ mod strip_prefetch;
 mod thread_rows;
 pub mod unrolled_rows;
 mod whole_rows;
+mod whole_sort;
 mod windows;
 
 use super::alternatives::stored_columns;
@@ -76,8 +77,10 @@ pub fn kernels(
 ) -> Result<(CpuVariants, Vec<u32>)> {
     let stores = fused.items.iter().any(|it| is_store(&c.g, it));
     // a launch that replaces others needs no variants for other arrays: for these, the replaced launches run
-    let is_alternative =
-        c.facts.resident.is_some() || c.facts.stored_columns.is_some() || c.facts.whole_scan.is_some();
+    let is_alternative = c.facts.resident.is_some()
+        || c.facts.stored_columns.is_some()
+        || c.facts.whole_scan.is_some()
+        || c.facts.whole_sort.is_some();
     let is_contiguous =
         is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_recomputing_variants);
     let staged = !fused.domain.is_empty() && !is_contiguous;
@@ -177,6 +180,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
         Choice::Scan(scan) => scan::main(l, fused, scan)?,
         Choice::Put(put) => put::main(l, fused, put)?,
         Choice::RadixSort(step) => radix_sort::main(l, fused, step)?,
+        Choice::WholeSort(sort) => whole_sort::main(l, sort)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,
         Choice::Product(p) => product::main(l, fused, p)?,

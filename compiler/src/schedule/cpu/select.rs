@@ -17,6 +17,7 @@ use crate::schedule::facts::products::{self, Product};
 use crate::schedule::facts::put::Put;
 use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::facts::scans::Scan;
+use crate::schedule::facts::whole_sort::WholeSort;
 use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::strategy::Strategy;
@@ -32,6 +33,8 @@ pub enum Choice {
     Scan(Scan),
     /// A step of a radix sort.
     RadixSort(RadixStep),
+    /// All steps of a radix sort.
+    WholeSort(Rc<WholeSort>),
     /// A fold: one loop in index order.
     SequentialFold,
     /// The fixed tree over all elements, with any number of stored arrays.
@@ -73,6 +76,9 @@ pub enum Choice {
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
+    }
+    if let Some(sort) = l.facts.whole_sort.clone() {
+        return Choice::WholeSort(sort);
     }
     if let Some(bins) = Bins::of(&l.g, &fused.items) {
         return Choice::Bins(bins);
@@ -150,6 +156,7 @@ impl Choice {
             Choice::Put(_) => Strategy::Put,
             Choice::Scan(_) => Strategy::Scan,
             Choice::RadixSort(_) => Strategy::RadixSort,
+            Choice::WholeSort(_) => Strategy::WholeSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,

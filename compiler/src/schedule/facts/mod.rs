@@ -24,6 +24,7 @@ pub mod segments;
 pub mod stencil;
 pub mod thread_rows;
 pub mod transposed;
+pub mod whole_sort;
 pub mod work;
 
 use super::boundary::interior::Interior;
@@ -36,6 +37,7 @@ use scan_reductions::ScanReductions;
 use scans::Scan;
 use std::rc::Rc;
 use stencil::Stencil;
+use whole_sort::WholeSort;
 
 /// The facts about a fused group, which are found before any code is generated.
 pub struct Facts {
@@ -72,6 +74,8 @@ pub struct Facts {
     pub whole_scan: Option<Scan>,
     /// Whether the launch of a whole scan is for CPUs only, because another launch computes it on GPUs.
     pub is_for_cpus: bool,
+    /// If the launch is a whole sort, which one thread of a CPU computes.
+    pub whole_sort: Option<Rc<WholeSort>>,
     /// If the launch of a whole scan also reduces the scan's results.
     pub scan_reductions: Option<ScanReductions>,
     /// If the launch is a chain of stencils.

@@ -129,6 +129,24 @@ impl LaunchContext<'_, '_> {
         Mem::Array(self.signature.arrays.insert_full(Operand::Written(place), used).0 as u32)
     }
 
+    /// Returns two parameters of the kernel for the array at a place, by which the launch reads and writes it: it has
+    /// the elements of `x`, in another order.
+    pub fn reordered(&mut self, place: Place, x: NodeId) -> [Mem; 2] {
+        let name = match place {
+            Place::Result(i) => &self.scheduler.f.results[i as usize].name,
+            Place::Temp(t) => &self.scheduler.plan.temps[t as usize].name,
+            Place::Param(i) => &self.scheduler.f.params[i as usize].name,
+        };
+        let names = [format!("from_{name}"), format!("to_{name}")];
+        let [from, to] = names.map(|name| self.signature.unused(name));
+        let parameters =
+            [(Operand::Read(place), Access::Anywhere, from), (Operand::Written(place), Access::Write, to)];
+        parameters.map(|(operand, access, name)| {
+            let used = ArrayUse { name, node: x, ty: self.g.ty(x), access };
+            Mem::Array(self.signature.arrays.insert_full(operand, used).0 as u32)
+        })
+    }
+
     /// Returns the input array that holds `x`.
     pub fn input(&mut self, x: NodeId) -> Mem {
         let place = self.scheduler.places[&x];
