@@ -36,12 +36,14 @@ fn order(keys: &[i64]) -> Vec<i64> {
     order
 }
 
-type Sorted = (VExp<i64>, VExp<i64>, VExp<i32>, VExp<i32>, VExp<u8>, VExp<i64>);
+type Sorted = (VExp<i64>, VExp<i64>, VExp<i32>, VExp<i32>, VExp<u8>, VExp<i64>, VExp<i8>, VExp<i16>);
 
 fn sorted(x: VExp<i64>) -> Sorted {
     let (narrow, bytes) = (x.cast::<i32>(), x.cast::<u8>());
     let (keys, values) = narrow.sort_by_key(x);
-    (x.argsort(), x.sort(), keys, values.cast::<i32>(), bytes.sort(), bytes.argsort_descending())
+    let (signed, short) = (x.cast::<i8>().sort(), x.cast::<i16>().sort());
+    let down = bytes.argsort_descending();
+    (x.argsort(), x.sort(), keys, values.cast::<i32>(), bytes.sort(), down, signed, short)
 }
 
 fn wanted(x: &[i64]) -> Vec<Value> {
@@ -51,6 +53,10 @@ fn wanted(x: &[i64]) -> Vec<Value> {
     let [own, of_narrow, of_bytes, down] = [x, &narrow, &bytes, &falling].map(order);
     let at = |from: &[i64], order: &[i64]| order.iter().map(|i| from[*i as usize]).collect::<Vec<i64>>();
     let as_i32 = |v: Vec<i64>| v.iter().map(|v| *v as i32).collect::<Vec<i32>>();
+    let mut signed: Vec<i8> = x.iter().map(|v| *v as i8).collect();
+    let mut short: Vec<i16> = x.iter().map(|v| *v as i16).collect();
+    signed.sort_unstable();
+    short.sort_unstable();
     let sorted_bytes: Vec<u8> = at(&bytes, &of_bytes).iter().map(|v| *v as u8).collect();
     vec![
         vector(&own),
@@ -59,17 +65,19 @@ fn wanted(x: &[i64]) -> Vec<Value> {
         vector(&as_i32(at(x, &of_narrow))),
         vector(&sorted_bytes),
         vector(&down),
+        vector(&signed),
+        vector(&short),
     ]
 }
 
 #[test]
 fn keys_have_their_order_whatever_threads_there_are() {
-    let names = ["order", "sorted", "keys", "values", "bytes", "down"];
+    let names = ["order", "sorted", "keys", "values", "bytes", "down", "signed", "short"];
     let package = Package::new("t").function("f", ["x"], names, sorted);
     let targets = Targets { cpu: true, cuda: false };
     let compiled = compile_for("t", package.functions().unwrap(), targets).unwrap();
     let wholes = compiled.functions[0].plan.steps.iter().filter(|s| matches!(s, Step::Instead(_))).count();
-    assert!(wholes >= 4, "{wholes} sorts as a whole");
+    assert!(wholes >= 6, "{wholes} sorts as a whole");
     for loaded in load(&compiled) {
         for n in LENGTHS {
             for (kind, x) in keys(n).iter().enumerate() {

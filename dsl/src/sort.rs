@@ -108,7 +108,8 @@ impl<T: Elem> VExp<T> {
     /// The elements in ascending order, and those of another vector, which may be of records, in the same order; or
     /// those of each vector of a tuple. All have one length, which is checked before the function runs.
     ///
-    /// Cost: that of [`VExp::sort`], and a read of each value at its index.
+    /// Cost: that of [`VExp::sort`]; up to four vectors of values of integers, `f32` or `f64` move with the keys. Others
+    /// are read at the indices of the order.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

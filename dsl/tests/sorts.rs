@@ -75,6 +75,20 @@ fn values_move_with_their_keys() {
 }
 
 #[test]
+fn keys_without_digits_keep_the_order_of_their_values() {
+    let f = |x: VExp<i64>, v: VExp<f32>, most: SExp<i64>| {
+        let (keys, values) = x.map(|i| i.min(most).max(0)).sort_by_key(v);
+        (keys, values)
+    };
+    let f = lower(["x", "v", "most"], ["keys", "values"], f);
+    let x: Vec<i64> = (0..200).map(|i| i * 7 % 11 - 2).collect();
+    let v: Vec<f32> = (0..200).map(|i| i as f32).collect();
+    for most in [0i64, -3, 4] {
+        everywhere(&f, &[vector(&x), vector(&v), Value::Scalar(most.lit())]);
+    }
+}
+
+#[test]
 fn tuples_of_vectors_move_with_their_keys() {
     let f = |keys: VExp<u8>, x: VExp<f32>, z: VExp<Complex<f32>>| {
         let (keys, (x, (i, z))) = keys.sort_by_key((x, (iota(x.len()), z)));

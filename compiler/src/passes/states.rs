@@ -13,10 +13,10 @@
 //! An order of a vector is an iteration whose states are keys and indices (`passes/sorts.rs`). If only the sorted keys
 //! are used, no indices are moved.
 //!
-//! A state is kept if removing it may lose an error record. The shape rules of the whole step stay rules of the
+//! A state is kept if removing it may lose an error record, and one state is always kept. The shape rules of the whole step stay rules of the
 //! function. This is not in the list of passes, because the steps of iterations are compiled before the first one.
 
-use crate::core::calls::{add_rules, rules_of_call, with_rules_of_steps, without_unused};
+use crate::core::calls::{with_rules_of_steps, without_unused};
 use crate::core::records::loses_record;
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Form, Function, Graph, NodeId, Op, Output};
@@ -44,25 +44,27 @@ struct Kept {
 
 /// Removes states that the present uses do not need. Returns `None` if there are none.
 fn without_unneeded(f: &Function) -> Option<Function> {
-    let mut new = f.clone();
+    let iterations = iterations(f).into_iter().map(|values| (needed(f, &values), values));
+    let is_short = |(params, values): &(Vec<u32>, Vec<NodeId>)| match f.graph.op(values[0]) {
+        Op::Iterate { step, .. } => params.len() < f.steps[*step as usize].params.len(),
+        _ => false,
+    };
+    let short: Vec<(Vec<u32>, Vec<NodeId>)> = iterations.filter(is_short).collect();
+    if short.is_empty() {
+        return None;
+    }
+    let mut new = Function { steps: f.steps.clone(), ..with_all_rules(f) };
     let mut kept: HashMap<NodeId, Kept> = HashMap::default();
     let mut made: HashMap<(u32, Vec<u32>), u32> = HashMap::default();
-    for values in iterations(f) {
-        let Op::Iterate { step, form, args, .. } = f.graph.op(values[0]) else { continue };
-        let (whole, params) = (&f.steps[*step as usize], needed(f, &values));
-        if params.len() == whole.params.len() {
-            continue;
-        }
+    for (params, values) in short {
+        let Op::Iterate { step, form, .. } = f.graph.op(values[0]) else { continue };
+        let whole = &f.steps[*step as usize];
         let only_states = |results: &[Output]| -> Vec<Output> {
             params.iter().filter_map(|p| results.get(*p as usize)).cloned().collect()
         };
         let mut shortened = |step: u32, results: Vec<Output>| {
-            let whole = &f.steps[step as usize];
-            let rules = rules_of_call(&with_all_rules(whole), args, &mut new.graph);
-            add_rules(&mut new, rules);
             *made.entry((step, params.clone())).or_insert_with(|| {
-                let name = format!("{}_{}", whole.name, new.steps.len());
-                new.steps.push(Arc::new(only(whole, &params, name, results)));
+                new.steps.push(Arc::new(only(&f.steps[step as usize], &params, results)));
                 new.steps.len() as u32 - 1
             })
         };
@@ -80,14 +82,22 @@ fn without_unneeded(f: &Function) -> Option<Function> {
         };
         kept.extend(values.iter().map(|n| (*n, Kept { params: params.clone(), step, form })));
     }
-    if kept.is_empty() {
-        return None;
-    }
     let new = rewrite_from(&new, true, &mut |g, op, n| match kept.get(&n) {
         Some(kept) => g.add(kept.value(op)),
         None => g.add(op),
     });
-    Some(without_unused(new))
+    let mut new = without_unused(new);
+    // a step and its short form may both be needed
+    for at in 1..new.steps.len() {
+        let (before, own) = new.steps.split_at_mut(at);
+        let is_taken = |name: &str| before.iter().any(|s| s.name == name);
+        if is_taken(&own[0].name) {
+            let names = (2..).map(|k| format!("{}_{k}", own[0].name));
+            let name = names.into_iter().find(|name| !is_taken(name)).unwrap_or_default();
+            Arc::make_mut(&mut own[0]).name = name;
+        }
+    }
+    Some(new)
 }
 
 impl Kept {
@@ -143,22 +153,34 @@ fn needed(f: &Function, values: &[NodeId]) -> Vec<u32> {
         functions.push(&f.steps[*other as usize]);
     }
     let is_recorded = |p: usize| {
-        let of = |f: &&Function| p < states && loses(&f.graph, f.results[p].value);
-        loses(&f.graph, args[p]) || functions.iter().any(of)
+        let of = |f: &&Function| p < states && loses(f, f.results[p].value);
+        loses(f, args[p]) || functions.iter().any(of)
     };
     needs.extend((0..count).filter(|p| is_recorded(*p)));
-    while let Some(p) = needs.pop() {
-        if !std::mem::replace(&mut is_needed[p], true) && p < states {
-            needs.extend(functions.iter().flat_map(|f| params(&f.graph, [f.results[p].value])));
+    loop {
+        while let Some(p) = needs.pop() {
+            if !std::mem::replace(&mut is_needed[p], true) && p < states {
+                needs.extend(functions.iter().flat_map(|f| params(&f.graph, [f.results[p].value])));
+            }
         }
+        if is_needed[..states].contains(&true) {
+            break;
+        }
+        // only the number of steps is used, and the condition reads no state: a step has a result all the same
+        needs.push(0);
     }
     (0..count as u32).filter(|p| is_needed[*p as usize]).collect()
 }
 
-/// Whether removing a value may lose an error record. Steps of iterations are not examined.
-fn loses(g: &Graph, n: NodeId) -> bool {
-    let is_iteration = |n: NodeId| matches!(g.op(n), Op::Iterate { .. });
-    loses_record(g, n) || g.reachable([n]).into_iter().any(is_iteration)
+/// Whether removing a value of a function may lose an error record, also one of the steps of iterations.
+fn loses(f: &Function, n: NodeId) -> bool {
+    let is_iteration = |n: NodeId| matches!(f.graph.op(n), Op::Iterate { .. });
+    loses_record(&f.graph, n) || steps_record(f) && f.graph.reachable([n]).into_iter().any(is_iteration)
+}
+
+/// Whether the step of an iteration may leave an error record.
+fn steps_record(f: &Function) -> bool {
+    f.steps.iter().any(|s| s.graph.has_records() || steps_record(s))
 }
 
 /// Returns the parameters from which values are computed.
@@ -168,10 +190,10 @@ fn params(g: &Graph, values: impl IntoIterator<Item = NodeId>) -> Vec<usize> {
 }
 
 /// Returns the step, or its check, with these parameters and results only.
-fn only(step: &Function, kept: &[u32], name: String, results: Vec<Output>) -> Function {
+fn only(step: &Function, kept: &[u32], results: Vec<Output>) -> Function {
     let is_kept = |p: usize| kept.contains(&(p as u32));
     let own = kept.iter().map(|p| step.params[*p as usize].clone()).collect();
-    let mut short = Function { name, params: own, results, ..step.clone() };
+    let mut short = Function { params: own, results, ..step.clone() };
     short.requires.retain(|r| params(&step.graph, [r.a, r.b]).into_iter().all(is_kept));
     rewrite_from(&short, true, &mut |g, op, _| match op {
         Op::Param(p) => {
@@ -182,11 +204,11 @@ fn only(step: &Function, kept: &[u32], name: String, results: Vec<Output>) -> Fu
     })
 }
 
-/// Returns a step with the rules of the iterations inside it.
-fn with_all_rules(step: &Function) -> Function {
-    let mut step = step.clone();
-    for inner in &mut step.steps {
-        *inner = Arc::new(with_all_rules(inner));
+/// Returns a function with the rules of the iterations inside it, and of those inside of their steps.
+fn with_all_rules(f: &Function) -> Function {
+    let mut f = f.clone();
+    for step in &mut f.steps {
+        *step = Arc::new(with_all_rules(step));
     }
-    with_rules_of_steps(step)
+    with_rules_of_steps(f)
 }

@@ -178,6 +178,8 @@ impl Sort {
         let is_long = digits::are_faster(g, n, digits, merges);
         let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
         let few = binary(g, BinaryOp::Min, n, one);
+        // keys that are clamped to 0 have no digits; without steps, the other function would give the values
+        let digits = with_number(g, BinaryOp::Max, digits, 1);
         let count = simplify(g, Op::Select(is_long, digits, zero));
         let length = simplify(g, Op::Select(is_long, few, n));
         let mut args = vec![self.keys(g, n)];

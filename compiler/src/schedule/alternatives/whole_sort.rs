@@ -73,6 +73,7 @@ impl Scheduler<'_> {
         match g.op(x) {
             Op::Materialize(_) => Some(domain(g, x)),
             Op::Param(_) => g.find(&Op::Len(x, 0)).map(|n| vec![n]),
+            Op::Iterate { which, args, .. } => self.domain_of_sort(args[*which as usize]),
             _ => None,
         }
     }

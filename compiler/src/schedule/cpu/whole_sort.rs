@@ -135,7 +135,8 @@ impl Code {
     /// of elements that are near the one before.
     fn differences(&mut self, l: &mut Lower, digits: Option<Expr>, out: &mut Vec<Stmt>) -> (Expr, Expr) {
         let wide = word(self.key);
-        self.mask = self.literal(Lit::greatest(wide).bits);
+        // the sign of a narrow key fills the word
+        self.mask = self.literal(u64::MAX >> (64 - 8 * self.key.size()));
         if let Some(digits) = digits {
             let bits = 8 * wide.size() as i64;
             let all = digits.times(Expr::int(8));
@@ -143,7 +144,8 @@ impl Code {
             // a shift by less than all bits, whatever the number of digits is
             let count = Expr::Cast(wide, Box::new(all.min(Expr::int(bits - 1))));
             let below = Expr::binary(BinaryOp::Shl, self.literal(1), count).minus(self.literal(1));
-            self.mask = bind(l, "mask", some.select(below, self.mask.clone()), out);
+            let most = self.literal(Lit::greatest(wide).bits);
+            self.mask = bind(l, "mask", some.select(below, most), out);
         }
         let first = bind(l, "first", self.word(Expr::load(self.begin[0], Expr::int(0))), out);
         let [differs, near] = [("differs", wide), ("near", Ty::I64)].map(|(name, ty)| l.k.reg(name, ty));

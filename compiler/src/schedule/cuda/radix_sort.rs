@@ -88,7 +88,7 @@ pub fn main(
     l.k.kernel.min_resident_blocks = match layout.strided {
         true => 1,
         false if step.moves() => 2,
-        false => 4,
+        false => 3,
     };
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
