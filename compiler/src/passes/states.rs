@@ -10,11 +10,12 @@
 //! %r = iterate @s 0 by %k from %v
 //! ```
 //!
-//! An order of a vector is an iteration whose states are keys and indices (`passes/sorts.rs`). If only the sorted keys
-//! are used, no indices are moved.
+//! An order of a vector is an iteration whose states are keys and indices (`passes/sorts.rs`). If only the sorted
+//! keys are used, no indices are moved.
 //!
-//! A state is kept if removing it may lose an error record, and one state is always kept. The shape rules of the whole step stay rules of the
-//! function. This is not in the list of passes, because the steps of iterations are compiled before the first one.
+//! A state is kept if removing it may lose an error record, and one state is always kept. The shape rules of the
+//! whole step stay rules of the function. This is not in the list of passes, because the steps of iterations are
+//! compiled before the first one.
 
 use crate::core::calls::{with_rules_of_steps, without_unused};
 use crate::core::records::loses_record;

@@ -1,5 +1,5 @@
-//! Sorts whose order nobody reads by itself: the program needs the sorted elements, and those of other vectors in that
-//! order. All of them move with the keys, so that there are no indices, and nothing is gathered.
+//! Sorts whose order nobody reads by itself: the program needs the sorted elements, and those of other vectors in
+//! that order. All of them move with the keys, so that there are no indices, and nothing is gathered.
 //!
 //! ```text
 //! %order = argsort %x
@@ -131,8 +131,8 @@ fn gathered(g: &Graph, n: NodeId, order: NodeId) -> Option<NodeId> {
     (is_by_order && g.ty(*source).rank == 1).then_some(*source)
 }
 
-/// Whether a vector can move with keys: it can be stored before the sort, and none of its elements leaves a record for
-/// the place that reads it.
+/// Whether a vector can move with keys: it can be stored before the sort, and none of its elements leaves a record
+/// for the place that reads it.
 fn is_movable(g: &Graph, source: NodeId) -> bool {
     let ty = g.ty(source).elem;
     let is_quiet = g.is_stored(source) || !loses_record(g, source);
@@ -178,7 +178,7 @@ impl Sort {
         let is_long = digits::are_faster(g, n, digits, merges);
         let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
         let few = binary(g, BinaryOp::Min, n, one);
-        // keys that are clamped to 0 have no digits; without steps, the other function would give the values
+        // keys that are clamped to 0 have no digits; an iteration without steps would call @merged for one element
         let digits = with_number(g, BinaryOp::Max, digits, 1);
         let count = simplify(g, Op::Select(is_long, digits, zero));
         let length = simplify(g, Op::Select(is_long, few, n));

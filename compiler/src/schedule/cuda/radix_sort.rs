@@ -1,16 +1,16 @@
 //! The steps of a radix sort (`core/digits.rs`), with a block for each tile. One step counts the tile's elements by
-//! digit, another one sums the counts (`radix_sort/sums.rs`), and the last one moves the elements (D. Merrill,
-//! A. Grimshaw, "High performance and scalable radix sorting", 2011).
+//! digit, another one sums the counts (`radix_sort/sums.rs`), and the last one moves the elements (D. Merrill, A.
+//! Grimshaw, "High performance and scalable radix sorting", 2011).
 //!
 //! A warp has 512 neighbouring elements of the tile.
 //!
 //! **Count.** Each lane number has a counter in shared memory for each of the 256 digits, to which its threads in all
-//! warps add by atomic operations. So the lanes of a warp add in 32 different banks. The tile's counts are the sums of
-//! its lanes' counters.
+//! warps add by atomic operations. So the lanes of a warp add in 32 different banks. The tile's counts are the sums
+//! of its lanes' counters.
 //!
-//! **Move.** Each warp has a counter for each digit. Lanes count their elements row by row, one lane after the other ([`Stmt::Count`]). The counter's old
-//! value is the element's rank: the number of elements with the same digit before it in the warp. So the sort is
-//! stable. An element's place in the tile, ordered by digits:
+//! **Move.** Each warp has a counter for each digit. Lanes count their elements row by row, one lane after the other
+//! ([`Stmt::Count`]). The counter's old value is the element's rank: the number of elements with the same digit
+//! before it in the warp. So the sort is stable. An element's place in the tile, ordered by digits:
 //!
 //! ```text
 //! place = elements with lower digits in the tile + elements with its digit in earlier warps + its rank
