@@ -1,12 +1,13 @@
 """Filters, sorts, groups and segments (cpp-examples/generators/src/groups.rs) on one GPU: first their results at the edges of runs and tiles, sums against the order of
 docs/semantics.md, 5.1, then times in ms beside PyTorch's (`masked_select` and `unique_consecutive`, which are CUB's and wait for the number of results, CUB's sort, `bincount`, `index_add_`, cuSPARSE).
 
-    python3 torch_groups.py LIBRARY PACKAGE > groups.jsonl
+    python3 torch_groups.py LIBRARY PACKAGE [SORTS] > groups.jsonl
 
-LIBRARY is libarraygpu, PACKAGE the library of `rows-gen`.
+LIBRARY is libarraygpu, PACKAGE the library of `rows-gen`, SORTS the program `gpu/sorts.cu`, whose times of CUB stand beside the sorts'.
 """
 
 import json
+import subprocess
 import sys
 
 import torch
@@ -210,7 +211,14 @@ def time_csr(ours, rows):
     return row
 
 
+def times_of_cub():
+    """The times of CUB's sorts by their lengths."""
+    lines = subprocess.run(sys.argv[3:4], capture_output=True, check=True, text=True).stdout.splitlines() if sys.argv[3:] else []
+    return {row["n"]: row for row in map(json.loads, lines)}
+
+
 def main():
+    cub = times_of_cub()
     torch.cuda.set_stream(torch.cuda.Stream())
     library = Ours(*sys.argv[1:3])
 
@@ -233,7 +241,7 @@ def main():
     show(check_segments(ours))
     for n in (1 << 16, 1 << 20, 1 << 26):
         show(time_filters(ours, n))
-        show(time_sorts(ours, n))
+        show(time_sorts(ours, n) | cub.get(n, {}))
         show(time_groups(ours, n))
         show(time_segments(ours, n))
     show(time_csr(ours, 10**6))

@@ -72,7 +72,7 @@ fn wanted(x: &[i64]) -> Vec<Value> {
 
 #[test]
 fn keys_have_their_order_whatever_threads_there_are() {
-    let names = ["order", "sorted", "keys", "values", "bytes", "down", "signed", "short"];
+    let names = ["order", "sorted", "keys", "values", "bytes", "down", "of_i8", "of_i16"];
     let package = Package::new("t").function("f", ["x"], names, sorted);
     let targets = Targets { cpu: true, cuda: false };
     let compiled = compile_for("t", package.functions().unwrap(), targets).unwrap();
