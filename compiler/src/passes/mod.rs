@@ -25,6 +25,7 @@ pub mod prove;
 pub mod scans;
 pub mod shapes;
 pub mod simplify;
+pub mod sorted_values;
 pub mod sorts;
 pub mod split;
 pub mod stages;

@@ -3,8 +3,8 @@
 
 use super::{
     arms, behind, bounds, chains, closed_loops, dce, elementary, fast, flatten, fuse, guard, half, hoist,
-    lengths, loops, moved, ordered, panels, pointwise, prove, scans, shapes, simplify, sorts, split, stages,
-    states, steps, totals, tuples, unroll,
+    lengths, loops, moved, ordered, panels, pointwise, prove, scans, shapes, simplify, sorted_values, sorts,
+    split, stages, states, steps, totals, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -93,8 +93,10 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     // comes first, because steps that it leaves out need not be compiled, and because those of sorts are not
     // pointwise
     let f = &pointwise::run(f.clone(), &with_proven_reads)?;
-    // makes steps of iterations, so it comes before these are compiled
-    let f = sorts::run(f).unwrap_or_else(|| f.clone());
+    // both make steps of iterations, so they come before these are compiled; the first one leaves the orders that are
+    // read by themselves
+    let f = sorted_values::run(f).unwrap_or_else(|| f.clone());
+    let f = sorts::run(&f).unwrap_or(f);
     // comes after orders are iterations, and before steps are compiled
     let mut f = states::run(f);
     // the steps of iterations are compiled as separate functions

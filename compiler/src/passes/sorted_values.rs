@@ -15,14 +15,15 @@
 //! If digits order the vector, %m is at most 1, so that the temporaries of @merged take no memory. Otherwise %digits
 //! is 0, and %m the number of all elements.
 
-use super::{Order, key, key_type, merge, merges, value};
 use crate::core::arithmetic::{binary, with_number};
 use crate::core::digits;
 use crate::core::equations::Equations;
 use crate::core::linear::Linear;
+use crate::core::merges::{merge, merges};
 use crate::core::records::loses_record;
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::{extent, simplify};
+use crate::core::sort_keys::{elements, key, key_type, negation};
 use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
@@ -104,7 +105,7 @@ fn sort(g: &Graph, order: NodeId, users: &[NodeId], lengths: &mut Lengths) -> Op
     }
     for user in users.iter().filter(|user| !matches!(g.op(**user), Op::Len(..))) {
         let source = gathered(g, *user, order)?;
-        let gathered = match Order::negation(g, x, source) {
+        let gathered = match negation(g, x, source) {
             _ if source == x => Gathered::Own(None),
             Some(negation) => Gathered::Own(Some(negation)),
             None if is_movable(g, source) && lengths.are_equal(source, x) => {
@@ -217,18 +218,6 @@ impl Sort {
         let keys = g.add(Op::Generate(vec![n], lambda));
         g.add(Op::Materialize(keys))
     }
-}
-
-/// Returns the elements for sorted keys: those of the sorted vector, or of the one that an operation turns into it.
-pub(super) fn elements(g: &mut Graph, keys: NodeId, ty: Ty, negation: Option<UnaryOp>) -> NodeId {
-    if key_type(ty) == ty && negation.is_none() {
-        return keys;
-    }
-    let lambda = g.lambda(&[key_type(ty)], |g, key| {
-        let value = value(g, key[0], ty);
-        negation.map_or(value, |op| simplify(g, Op::Unary(op, value)))
-    });
-    g.add(Op::Map(lambda, vec![keys]))
 }
 
 /// Returns the function that sorts keys, and values of these types with them, by merging runs.
