@@ -116,24 +116,33 @@ fn ends(g: &mut Graph, digits: NodeId, tiles: NodeId) -> NodeId {
     g.add(Op::Materialize(ends))
 }
 
+/// Returns the type of unsigned integers in which the digits of keys of a type are found.
+pub fn word(key: Ty) -> Ty {
+    if key.size() > 4 { Ty::U64 } else { Ty::U32 }
+}
+
+/// Returns the sign bit of the keys' type, which is inverted so that negative keys come first; 0 if keys have none.
+pub fn sign(key: Ty) -> u64 {
+    if key.is_signed() { 1 << (8 * key.size() - 1) } else { 0 }
+}
+
 /// Returns the digit of a key that has the number of the step, i32. The sign bit of signed keys is inverted, so that
 /// negative ones come first.
 fn digit(g: &mut Graph, key: NodeId) -> NodeId {
     use BinaryOp::{And, Mul, Shr, Xor};
     let ty = g.ty(key).elem;
-    let width = 8 * ty.size() as u32;
-    let wide = if width > 32 { Ty::U64 } else { Ty::U32 };
-    let word = |g: &mut Graph, bits: u64| g.lit(Lit::from_word(wide, bits));
+    let wide = word(ty);
+    let literal = |g: &mut Graph, bits: u64| g.lit(Lit::from_word(wide, bits));
     let mut bits = simplify(g, Op::Cast(wide, key));
     if ty.is_signed() {
-        let sign = word(g, 1 << (width - 1));
+        let sign = literal(g, sign(ty));
         bits = binary(g, Xor, bits, sign);
     }
     let turn = g.add(Op::Turn);
     let shift = with(g, Mul, turn, BITS);
     let shift = simplify(g, Op::Cast(wide, shift));
     let shifted = binary(g, Shr, bits, shift);
-    let most = word(g, DIGITS as u64 - 1);
+    let most = literal(g, DIGITS as u64 - 1);
     let digit = binary(g, And, shifted, most);
     simplify(g, Op::Cast(Ty::I32, digit))
 }

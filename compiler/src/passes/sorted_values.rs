@@ -34,6 +34,9 @@ const MOST_VALUES: usize = 4;
 
 /// Writes the sorts of a function whose order is not needed. Returns `None` if there are none.
 pub fn run(f: &Function) -> Option<Function> {
+    if !f.needs(|n| matches!(f.graph.op(n), Op::Argsort(_))) {
+        return None;
+    }
     let sorts = sorts(f);
     if sorts.is_empty() {
         return None;

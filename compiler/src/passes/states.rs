@@ -10,8 +10,7 @@
 //! %r = iterate @s 0 by %k from %v
 //! ```
 //!
-//! An order of a vector is an iteration whose states are keys and indices (`passes/sorts.rs`). If only the sorted
-//! keys are used, no indices are moved.
+//! So a sort by merges whose order nobody reads moves no indices (`passes/sorted_values.rs`).
 //!
 //! A state is kept if removing it may lose an error record, and one state is always kept. The shape rules of the
 //! whole step stay rules of the function. This is not in the list of passes, because the steps of iterations are
@@ -26,6 +25,9 @@ use std::sync::Arc;
 
 /// Removes them from the iterations of a function, but not from those of its steps.
 pub fn run(mut f: Function) -> Function {
+    if f.steps.is_empty() {
+        return f;
+    }
     // repeated: a state that an iteration loses may have been the only use of a state of another one
     while let Some(short) = without_unneeded(&f) {
         f = short;
@@ -118,9 +120,13 @@ fn iterations(f: &Function) -> Vec<Vec<NodeId>> {
     let mut all: Vec<Vec<NodeId>> = Vec::new();
     let mut known: HashMap<Op, usize> = HashMap::default();
     for n in f.graph.reachable(f.roots()) {
+        if !matches!(f.graph.op(n), Op::Iterate { .. }) {
+            continue;
+        }
         let mut op = f.graph.op(n).clone();
-        let Op::Iterate { which, .. } = &mut op else { continue };
-        *which = 0;
+        if let Op::Iterate { which, .. } = &mut op {
+            *which = 0;
+        }
         if f.graph.is_closed(n) {
             let at = *known.entry(op).or_insert(all.len());
             match all.get_mut(at) {

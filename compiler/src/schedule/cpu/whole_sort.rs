@@ -15,12 +15,13 @@
 //! 3 digits:    begin -> last     last -> spare    spare -> last
 //! ```
 
+use crate::core::digits::{sign, word};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
-use crate::schedule::facts::whole_sort::{WholeSort, sign, word};
+use crate::schedule::facts::whole_sort::WholeSort;
 
 /// The greatest number of bits of a digit. With 11 bits, which are fewer digits, elements are stored to so many pages
 /// of memory in turn that each takes twice as long (measured: `bench/NOTES.md`, "Sorts by one thread").

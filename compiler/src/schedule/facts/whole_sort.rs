@@ -2,7 +2,7 @@
 //! by all of these digits. One thread of a CPU runs it instead of the iteration: it needs no tiles, and chooses
 //! digits of its own.
 
-use crate::core::digits::{BITS, DIGITS};
+use crate::core::digits::{BITS, DIGITS, sign, word};
 use crate::core::{Form, Function, Graph, NodeId, Op, Var};
 use crate::plan::Place;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -101,14 +101,4 @@ fn is_digit(step: &Function, digits: NodeId) -> bool {
         is_element(g, own, (0, index)).then_some(())
     };
     found().is_some()
-}
-
-/// Returns the type of unsigned integers in which the digits of keys of a type are found.
-pub fn word(key: Ty) -> Ty {
-    if key.size() > 4 { Ty::U64 } else { Ty::U32 }
-}
-
-/// Returns the sign bit of the keys' type, which is inverted so that negative keys come first; 0 if keys have none.
-pub fn sign(key: Ty) -> u64 {
-    if key.is_signed() { 1 << (8 * key.size() - 1) } else { 0 }
 }
