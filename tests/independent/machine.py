@@ -70,7 +70,7 @@ class Machine:
 
     def check_steps(self, node, frame):
         """The shape rules of a step are checked before anything is computed, whatever the number of steps is (5.11)."""
-        step, _, _, until = node.extra
+        step, _, _, _, until = node.extra
         args = [self.value(a, frame) if a.rank else self.silently(a, frame) for a in node.operands[1:]]
         for called in [step, *(until or ())[:1]]:
             inner = new_frame(called.body, [*args, 0])
@@ -420,13 +420,15 @@ class Machine:
         return lambda frame: arrays.squared_deviations(init(frame), list(src(frame).elements()), *operators)
 
     def do_iterate(self, node, *codes):
-        step, which, each, until = node.extra
+        step, which, each, other, until = node.extra
         hosts = [c if o.rank else self.host(o, node.home) for o, c in zip(node.operands, codes)]
 
         def states(frame):
             count, *args = [h(frame) for h in hosts]
             first, rows, made = args[which], [], -1
             place = args.pop() if until else None
+            if other and count == 0:
+                return self.run(other, [*args, 0])[which]
             for turn in range(count + 1):
                 if until and (turn % until[1] == 0 or turn == count):
                     (number,) = self.run(until[0], [*args, turn])

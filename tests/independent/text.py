@@ -411,8 +411,10 @@ class FunctionParser:
         step = self.step()
         which = self.p.small()
         count = self.after("by")
-        each, until = self.p.eat("each"), None
-        if not each and self.p.eat("until"):
+        each, other, until = self.p.eat("each"), None, None
+        if self.p.eat("or"):
+            other = self.step()
+        elif self.p.eat("until"):
             check = self.step()
             self.p.expect("every")
             until = (check, self.p.small())
@@ -420,7 +422,7 @@ class FunctionParser:
         args = self.more()
         state = args[which]
         rank = state.rank + 1 if each else state.rank
-        return self.node(word, [count, *args], state.elem, rank, extra=(step, which, each, until))
+        return self.node(word, [count, *args], state.elem, rank, extra=(step, which, each, other, until))
 
     def binders(self):
         self.p.expect("(")
