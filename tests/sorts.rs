@@ -70,6 +70,51 @@ fn wanted(x: &[i64]) -> Vec<Value> {
     ]
 }
 
+/// Sorts of what launches over tiles store: sums, with values that move with them, and elements in another order.
+fn sorted_sums(x: VExp<i64>) -> (VExp<i64>, VExp<f64>, VExp<i64>) {
+    let (sums, values) = x.scan(0i64, |a, b| a + b).sort_by_key(x.cast::<f64>());
+    let (odd_first, _) = x.partition(|v| (v & 1).eq(1));
+    (sums, values, odd_first.sort_descending())
+}
+
+fn wanted_of_sums(x: &[i64]) -> Vec<Value> {
+    let sums = x.iter().scan(0i64, |sum, v| {
+        *sum = sum.wrapping_add(*v);
+        Some(*sum)
+    });
+    let sums: Vec<i64> = sums.collect();
+    let order = order(&sums);
+    let sorted: Vec<i64> = order.iter().map(|i| sums[*i as usize]).collect();
+    let values: Vec<f64> = order.iter().map(|i| x[*i as usize] as f64).collect();
+    let mut down = x.to_vec();
+    down.sort_unstable_by(|a, b| b.cmp(a));
+    vec![vector(&sorted), vector(&values), vector(&down)]
+}
+
+#[test]
+fn what_tiles_store_is_sorted_as_a_whole() {
+    let names = ["sums", "values", "down"];
+    let package = Package::new("t").function("f", ["x"], names, sorted_sums);
+    let targets = Targets { cpu: true, cuda: false };
+    let compiled = compile_for("t", package.functions().unwrap(), targets).unwrap();
+    for loaded in load(&compiled) {
+        for n in LENGTHS {
+            for (kind, x) in keys(n).iter().enumerate() {
+                let wanted = wanted_of_sums(x);
+                for threads in [1, 2, 7] {
+                    let (args, shapes) = ([vector(x)], shapes(&wanted));
+                    let called = loaded.call(0, context(threads), &args, &shapes, Layout::Contiguous);
+                    let what = format!("{n} keys of kind {kind}, {threads} threads");
+                    assert!(matches!(called.status, AgpuStatus::AgpuOk), "{what}: {}", called.message);
+                    for ((found, wanted), name) in called.results.iter().zip(&wanted).zip(names) {
+                        assert!(found == wanted, "{what}: {name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn keys_have_their_order_whatever_threads_there_are() {
     let names = ["order", "sorted", "keys", "values", "bytes", "down", "of_i8", "of_i16"];

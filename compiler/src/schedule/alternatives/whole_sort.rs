@@ -1,12 +1,13 @@
 //! The launch that one thread of a CPU runs instead of an iteration that sorts by digits
 //! ([`crate::schedule::facts::whole_sort`]).
 
+use crate::core::length::Length;
 use crate::core::{Form, Function, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::plan::{ANY_LENGTH, Launch, Place, State};
 use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::whole_sort::{Sorted, WholeSort, is_sort};
-use crate::schedule::groups::{FusedGroup, domain};
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::kernels::KernelVariants;
 use crate::schedule::scheduler::Scheduler;
 use crate::schedule::{cpu, cuda};
@@ -28,7 +29,7 @@ impl Scheduler<'_> {
             return Ok(None);
         }
         let args = &args[..step.results.len()];
-        let Some(domain) = self.domain_of_sort(args[0]) else { return Ok(None) };
+        let Some(length) = self.length(args[0], 0) else { return Ok(None) };
         // without steps, the iteration orders as well, by another function
         let digits = if let Form::Or(_) = form { None } else { Some(digits) };
         let sorted = args.iter().zip(states).map(|(from, s)| Sorted {
@@ -37,7 +38,12 @@ impl Scheduler<'_> {
             spare: Place::Temp(s.spare),
         });
         let sort = WholeSort { arrays: sorted.collect(), digits };
-        let fused = FusedGroup { domain, sequential: true, iteration: None, items: iteration.items.clone() };
+        let fused = FusedGroup {
+            domain: vec![length],
+            sequential: true,
+            iteration: None,
+            items: iteration.items.clone(),
+        };
         let name = format!("{}__sort{}", self.name, self.steps - 1);
         let has_gpu = self.scope.has_gpu();
         let mut c = LaunchContext::new(self, &fused);
@@ -67,13 +73,14 @@ impl Scheduler<'_> {
         Ok(Some((launch, KernelVariants { name, cpu: Some(code), gpu })))
     }
 
-    /// Returns the number of elements of a stored vector, if a node says it.
-    fn domain_of_sort(&self, x: NodeId) -> Option<Vec<NodeId>> {
+    /// Returns the length of a stored array along an axis, if a node says it. It is not the number of elements over
+    /// which the launch that stores the array runs: these may be tiles, or the elements of a vector that are put there.
+    fn length(&self, x: NodeId, axis: u8) -> Option<NodeId> {
         let g = &self.f.graph;
-        match g.op(x) {
-            Op::Materialize(_) => Some(domain(g, x)),
-            Op::Param(_) => g.find(&Op::Len(x, 0)).map(|n| vec![n]),
-            Op::Iterate { which, args, .. } => self.domain_of_sort(args[*which as usize]),
+        match (Length::of(g.op(x), axis), g.op(x)) {
+            (Length::Of(x, axis), _) => self.length(x, axis),
+            (Length::Is(n), _) => Some(n),
+            (_, Op::Param(_)) => g.find(&Op::Len(x, axis)),
             _ => None,
         }
     }

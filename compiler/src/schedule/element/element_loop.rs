@@ -13,7 +13,7 @@ use crate::core::index_space::exists_inside_only;
 use crate::core::{Lambda, NodeId, Op, element_loops};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
+use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast};
 use rustc_hash::FxHashSet as HashSet;
 
 /// From this number of states on, each next state is put into a register before the next one is computed: otherwise
@@ -110,10 +110,21 @@ impl Number {
         Expr::binary(BinaryOp::Lt, Expr::Reg(self.reg), self.end.clone())
     }
 
-    /// Returns the condition that a whole batch of steps is left.
-    fn is_followed(&self) -> Expr {
+    /// Returns the condition that a whole batch of steps is left. The number from which on there is none is computed
+    /// before the loop: the count less the other steps of a batch, or 0, because the count may be the least integer.
+    fn is_followed(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
         let others = eval_cast(self.ty, Lit::i64(batches::BATCH - 1));
-        Expr::binary(BinaryOp::Lt, Expr::Reg(self.reg), self.end.clone().minus(Expr::Lit(others)))
+        let end = match self.end {
+            Expr::Lit(end) => {
+                let end = eval_binary(BinaryOp::Max, end, others).0;
+                Expr::Lit(eval_binary(BinaryOp::Sub, end, others).0)
+            }
+            _ => {
+                let end = Expr::binary(BinaryOp::Max, self.end.clone(), Expr::Lit(others));
+                bind(l, "batches", end.minus(Expr::Lit(others)), out)
+            }
+        };
+        Expr::binary(BinaryOp::Lt, Expr::Reg(self.reg), end)
     }
 
     /// Returns the number of a step that comes so many steps later, as the program's.
@@ -201,7 +212,10 @@ fn steps(
             let values = l.in_block(|l| place.values(l, &known, next, &mut batch))?;
             go_on(l, states, values, Some(number), &mut batch);
         }
-        return Ok(vec![Stmt::While(number.is_followed(), batch), Stmt::While(number.is_below(), code)]);
+        let mut out = Vec::new();
+        let is_followed = number.is_followed(l, &mut out);
+        out.extend([Stmt::While(is_followed, batch), Stmt::While(number.is_below(), code)]);
+        return Ok(out);
     }
     let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     // what the condition reads in each step may exist only if there is one more step

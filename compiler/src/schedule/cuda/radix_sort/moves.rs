@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, thread};
+use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
 
 /// The number of elements that a thread reads from shared memory before it stores them.
@@ -39,6 +40,7 @@ impl Code<'_> {
                 out.push(Stmt::Barrier);
             }
             for (place, value) in places.own.iter().zip(next) {
+                let value = canonical(value, *ty, &mut l.k.kernel, out);
                 out.push(Stmt::Store(stage, place.clone(), to_word(value, *ty, of_stage)));
             }
             out.push(Stmt::Barrier);
