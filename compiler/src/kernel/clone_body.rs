@@ -40,9 +40,7 @@ pub struct Renaming {
 impl Renaming {
     /// Gives every register that `body` defines a new one.
     pub fn set(&mut self, k: &mut Kernel, body: &[Stmt]) {
-        let mut set = Vec::new();
-        sets(body, &mut set);
-        for r in set {
+        for r in declared(body) {
             self.replace(r, k.like(r));
         }
     }
@@ -97,6 +95,13 @@ pub fn copied(k: &mut Kernel, body: &[Stmt]) -> Vec<Stmt> {
     let mut renaming = Renaming::default();
     renaming.set(k, body);
     renaming.block(body)
+}
+
+/// Returns the registers that statements declare, in their order.
+pub fn declared(body: &[Stmt]) -> Vec<Reg> {
+    let mut out = Vec::new();
+    sets(body, &mut out);
+    out
 }
 
 /// Collects the registers that statements declare.

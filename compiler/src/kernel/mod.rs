@@ -37,6 +37,7 @@ pub mod records_apart;
 pub mod remainders;
 pub mod split_rows;
 mod stmt;
+pub mod unswitch;
 pub mod verify;
 pub mod widen;
 

@@ -1,10 +1,11 @@
 //! The list of passes over GPU kernels, in order. For CPU kernels the C compiler does the same optimisations; they
 //! have only passes that help it to vectorise loops, which are not in this list: `split_rows.rs`, `records_apart.rs`,
-//! `quotients.rs`, `lanes.rs`, `lockstep/`, `clamps.rs`, `ordered_bits.rs`, `idle_divisions.rs`.
+//! `quotients.rs`, `lanes.rs`, `lockstep/`, `clamps.rs`, `ordered_bits.rs`, `idle_divisions.rs`. `unswitch.rs` serves
+//! both.
 
 use super::{
-    Kernel, address_sums, avoid_negated_min, cse, dce, divide, if_conversion, narrow, remainders, verify,
-    widen,
+    Kernel, address_sums, avoid_negated_min, cse, dce, divide, if_conversion, narrow, remainders, unswitch,
+    verify, widen,
 };
 use crate::error::{Error, Result};
 use crate::without;
@@ -31,7 +32,9 @@ impl Pass {
 }
 
 /// All passes. Dead code is dropped before `cse`, so that it does not count as a use, and again at the end.
-pub const PASSES: [Pass; 10] = [
+pub const PASSES: [Pass; 11] = [
+    // comes before branches become selects
+    pass("unswitch", unswitch::run),
     pass("if_conversion", if_conversion::run),
     Pass { only_narrow: true, ..pass("narrow", narrow::run) },
     pass("widen", widen::run),

@@ -4,7 +4,7 @@ use super::{Gen, MOST_ELEMENTS, ok};
 use crate::values;
 use arraygpu_compiler::build::{Composite, Operands};
 use arraygpu_compiler::core::bins::{self, Bins};
-use arraygpu_compiler::core::{MAX_RANK, NodeId, Op};
+use arraygpu_compiler::core::{MAX_RANK, NodeId, Op, Rule};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 
 impl Gen<'_> {
@@ -155,15 +155,36 @@ impl Gen<'_> {
         ok(self.b.composite(Composite::ScatterUnique, of)).remove(0)
     }
 
-    /// A vector in order, or one with the elements first for which a condition does not hold.
+    /// A vector in order, or one with the elements first for which a condition does not hold. Others of its length may
+    /// be in the same order.
     fn sorted(&mut self, x: NodeId) -> NodeId {
         let keys = if self.rng.one_in(4) { self.map_of(x, Ty::Bool) } else { x };
         let order = self.add(Op::Argsort(keys));
         if !self.affords(order) {
             return x;
         }
-        self.keep(order);
-        let lambda = self.b.graph().lambda(&[Ty::I64], |g, i| g.add(Op::At(x, vec![i[0]])));
+        if self.rng.one_in(2) {
+            self.keep(order);
+            let lambda = self.b.graph().lambda(&[Ty::I64], |g, i| g.add(Op::At(x, vec![i[0]])));
+            return self.add(Op::Map(lambda, vec![order]));
+        }
+        // nothing else reads the order, so that values may move with their keys
+        self.note("values in the order of keys");
+        let others = self.same_shape(x);
+        for _ in 0..self.rng.below(4) {
+            let y = self.rng.pick(&others);
+            let [n, m] = [x, y].map(|v| self.b.extents(v)[0]);
+            self.next_line();
+            ok(self.b.require("sort_by_key", Rule::Same, n, m));
+            let moved = self.gathered(y, order);
+            self.keep(moved);
+        }
+        self.gathered(x, order)
+    }
+
+    /// The elements of a vector in an order of its indices.
+    fn gathered(&mut self, x: NodeId, order: NodeId) -> NodeId {
+        let lambda = self.b.graph().lambda(&[Ty::I64], |g, i| g.add(Op::Elem(x, vec![i[0]])));
         self.add(Op::Map(lambda, vec![order]))
     }
 

@@ -31,7 +31,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 35] = [
+pub const CONSTRUCTS: [&str; 36] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a condition of an iteration",
@@ -65,6 +65,7 @@ pub const CONSTRUCTS: [&str; 35] = [
     "scan of tuples",
     "several states",
     "staged window",
+    "values in the order of keys",
     "weighted sum",
     "window",
 ];

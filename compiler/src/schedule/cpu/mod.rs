@@ -60,7 +60,7 @@ use super::strategy::Strategy;
 use crate::error::Result;
 use crate::kernel::{
     Stmt, clamps, dce, idle_divisions, lanes, lockstep, ordered_bits, quotients, records_apart, split_rows,
-    verify,
+    unswitch, verify,
 };
 use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
@@ -109,6 +109,7 @@ pub fn kernels(
     let finished = |(k, strategy): (KernelBuilder, Strategy), noalias: bool| {
         let strided = k.strided;
         let mut kernel = k.finished(s, noalias);
+        unswitch::run(&mut kernel);
         if !strided {
             split_rows::run(&mut kernel);
             records_apart::run(&mut kernel);
