@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const PAGES: [&str; 2] = ["language.md", "from-cuda-numpy.md"];
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 26] = [
+const SOURCES: [&str; 27] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
@@ -27,6 +27,7 @@ const SOURCES: [&str; 26] = [
     "package.rs",
     "cancel.rs",
     "online/builder.rs",
+    "online/written.rs",
     "online/operations.rs",
     "online/joined.rs",
     "online/composites.rs",

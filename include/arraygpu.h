@@ -1158,12 +1158,6 @@ agpu_status agpu_builder_create(const char *name, struct agpu_builder **builder)
 agpu_status agpu_builder_free(struct agpu_builder *builder);
 
 /**
- * Sets the source line of the nodes that are made from now on, which messages and reports name. If
- * `file` is NULL, they have none.
- */
-agpu_status agpu_builder_at(struct agpu_builder *builder, const char *file, int32_t line);
-
-/**
  * Lets GPUs use approximations, contract operations and flush subnormal numbers: this is faster,
  * and changes bits.
  */
@@ -1197,6 +1191,27 @@ agpu_status agpu_builder_constant(struct agpu_builder *builder,
  * Adds a variable, to be bound by agpu_builder_map(), _generate(), _reduce(), _fold() or _loop().
  */
 agpu_status agpu_builder_variable(struct agpu_builder *builder, agpu_type type, agpu_node *node);
+
+/**
+ * Sets the source line of the nodes that are made from now on, which messages and reports name. If
+ * `file` is NULL, they have none.
+ */
+agpu_status agpu_builder_at(struct agpu_builder *builder, const char *file, int32_t line);
+
+/**
+ * Does the same as agpu_builder_at() with the column of the line, from 1 on; 0 is a column that is not known.
+ */
+agpu_status agpu_builder_at_column(struct agpu_builder *builder,
+                                   const char *file,
+                                   int32_t line,
+                                   int32_t column);
+
+/**
+ * Sets the word that messages name in place of the constructs of the nodes that are made from now on: what the
+ * author of a program wrote, where a caller makes it of several constructs. If it is NULL, they name the constructs.
+ */
+agpu_status agpu_builder_word(struct agpu_builder *builder,
+                              const char *word);
 
 /**
  * Adds a scalar operation, by its name in docs/ir.md: add, exp, mul_add, select and others. If

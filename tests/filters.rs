@@ -140,7 +140,8 @@ fn a_number_that_is_not_kept_is_an_error_of_the_call() {
                     if n <= size && n != kept.len() {
                         let called = call(n);
                         assert!(!matches!(called.status, AgpuStatus::AgpuOk), "{n} of {size} elements");
-                        let said = format!("{} elements are kept, not {n} (", kept.len());
+                        let said =
+                            format!("the number of elements that are kept is {}, not {n} (", kept.len());
                         assert!(called.message.contains(&said), "{}", called.message);
                         assert!(called.message.contains("filters.rs"), "{}", called.message);
                     }

@@ -8,6 +8,7 @@ use crate::guard::{guard, guard_as};
 use crate::handle::{Kind, Pin, Table};
 use crate::memory::{HostMemory, Storage};
 use crate::span::{self, AXES, RANKS, Span};
+use arraygpu_compiler::counted;
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -233,7 +234,11 @@ pub unsafe extern "C" fn agpu_buffer_wrap(
             fail!(INVALID_ARGUMENT, "data is not aligned for {ty}");
         }
         if data.addr().checked_add(bytes as usize).is_none() {
-            fail!(INVALID_ARGUMENT, "{count} elements of {ty} reach past the end of the address space");
+            fail!(
+                INVALID_ARGUMENT,
+                "{} of {ty} end past the end of the address space",
+                counted(count, "element")
+            );
         }
         let context = context::pin_or_default(context)?;
         let memory = match context.device.gpu() {

@@ -13,6 +13,7 @@ use crate::log::log;
 use crate::memory::{Allocator, HostMemory};
 use crate::pool::{Runner, Workers};
 use crate::profile::{Profile, Timed};
+use arraygpu_compiler::counted;
 use std::ptr::without_provenance_mut;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -61,7 +62,7 @@ pub(crate) fn create(threads: usize, device: i32, own: Own) -> Result<(usize, Ar
     let context = Arc::new(Context { handle: OnceLock::new(), host, device, timed: Mutex::default() });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);
-    log!(Info, "a context on {} with {threads} threads", context.device.title());
+    log!(Info, "a context on {} with {}", context.device.title(), counted(threads, "thread"));
     Ok((handle, context))
 }
 
@@ -169,7 +170,8 @@ pub unsafe extern "C" fn agpu_context_create(
             Ok(n) if n <= MAX_THREADS => n,
             _ => fail!(
                 INVALID_ARGUMENT,
-                "agpu_context_create: {threads} threads, expected 0 (all) to {MAX_THREADS}"
+                "agpu_context_create: {}, expected 0 (all) to {MAX_THREADS}",
+                counted(threads, "thread")
             ),
         };
         let made = create(threads, device, own).map_err(|e| e.of("agpu_context_create"))?;

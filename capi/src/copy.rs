@@ -12,6 +12,7 @@ use crate::memory::{HostMemory, Storage};
 use crate::span::{AXES, Span, extents, noun};
 use crate::span_copy::{copy_span, transfer_all};
 use crate::view::resolve;
+use arraygpu_compiler::counted;
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -74,10 +75,19 @@ fn with_host(host: *mut c_void, name: &str, count: i64, span: Span) -> Result<(S
         fail!(INVALID_ARGUMENT, "the count {count} is negative");
     }
     if span.rank > 1 && count != span.len() {
-        fail!(OUT_OF_BOUNDS, "the count is {count}, the view has {} elements", extents(span.shape()));
+        fail!(
+            OUT_OF_BOUNDS,
+            "the count is {count}, the view has {}",
+            counted(extents(span.shape()), "element")
+        );
     }
     if count > span.len() {
-        fail!(OUT_OF_BOUNDS, "{count} elements do not fit into the view's length {}", span.len());
+        fail!(
+            OUT_OF_BOUNDS,
+            "there is no room for {} in the view's length {}",
+            counted(count, "element"),
+            span.len()
+        );
     }
     if host.is_null() && count > 0 {
         fail!(INVALID_ARGUMENT, "{name} is NULL, the count is {count}");

@@ -1,6 +1,7 @@
 //! Errors: a status and a message. [`guard`](crate::guard) passes them to the caller of the C ABI.
 
 use crate::abi::{AgpuStatus, code};
+use arraygpu_compiler::counted;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
@@ -56,6 +57,15 @@ impl Error {
     }
 }
 
+/// A part of a message that is only made where something fails.
+pub(crate) struct OnFailure<F>(pub F);
+
+impl<F: Fn() -> String> std::fmt::Display for OnFailure<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&(self.0)())
+    }
+}
+
 /// Checks a pointer to which a result is written.
 pub(crate) fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut MaybeUninit<T>> {
     // SAFETY: the caller guarantees that an out-pointer that is not null may be written as a T;
@@ -72,7 +82,7 @@ pub(crate) fn aligned<T>(pointer: *const T, name: &str) -> Result<()> {
     if pointer.is_aligned() {
         return Ok(());
     }
-    fail!(INVALID_ARGUMENT, "{name} at {pointer:p} is not aligned to {} bytes", align_of::<T>());
+    fail!(INVALID_ARGUMENT, "{name} at {pointer:p} is not aligned to {}", counted(align_of::<T>(), "byte"));
 }
 
 /// Returns the name of a status as in this header, or "unknown status" for any other number. The

@@ -11,6 +11,7 @@ use crate::module::{Entry, Loaded};
 use crate::outputs::{outputs, reserve, reserve_temporaries};
 use crate::workspace::Workspace;
 use crate::{cuda, execute, guards, interrupt};
+use arraygpu_compiler::counted;
 use arraygpu_compiler::plan::host;
 use arraygpu_compiler::scalar::Lit;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) unsafe fn invoke(
     let plan = &entry.plan;
     let expected = plan.params.len() + plan.results.len();
     if usize::try_from(count) != Ok(expected) || (args.is_null() && expected > 0) {
-        fail!(INVALID_ARGUMENT, "{count} arguments at {args:p}, expected {expected}");
+        fail!(INVALID_ARGUMENT, "{} at {args:p}, expected {expected}", counted(count, "argument"));
     }
     aligned(args, "the arguments")?;
     let args = Args(args);
@@ -97,7 +98,7 @@ pub(crate) unsafe fn given<T>(
     let plan = &entry.plan;
     let expected = plan.params.len() + plan.results.len();
     if usize::try_from(count) != Ok(expected) || args.is_null() {
-        fail!(INVALID_ARGUMENT, "{count} arguments at {args:p}, expected {expected}");
+        fail!(INVALID_ARGUMENT, "{} at {args:p}, expected {expected}", counted(count, "argument"));
     }
     aligned(args, "the arguments")?;
     let args = Args(args);

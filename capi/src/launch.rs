@@ -11,6 +11,7 @@ use crate::places::{elements, place_of, scalar, writes_an_input};
 use crate::pool;
 use crate::span::AXES;
 use crate::workspace::{LaunchArgs, Workspace};
+use arraygpu_compiler::counted;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan};
 use std::ffi::c_void;
 
@@ -108,7 +109,7 @@ pub(crate) fn prepare(
 /// Logs a launch, and why its fastest variant does not run.
 #[cold]
 fn tell(plan: &Plan, launch: &Launch, tiles: i64, variant: Variant, ws: &Workspace) {
-    log!(Debug, "{}: {tiles} tiles, {variant:?}", launch.name);
+    log!(Debug, "{}: {}, {variant:?}", launch.name, counted(tiles, "tile"));
     let strided = |(i, (place, _)): (usize, &(Place, Access))| {
         let span = &ws.spans[place_of(plan, *place)];
         let is_dense = if launch.flat.contains(&(i as u32)) { span.is_flat() } else { span.is_contiguous() };

@@ -136,7 +136,6 @@ pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,
     agpu_module_entry_result, agpu_module_entry_shape, agpu_module_find, agpu_module_get, agpu_module_load,
 };
-pub use online::builder::agpu_builder_at;
 pub use online::builder::agpu_builder_constant;
 pub use online::builder::agpu_builder_create;
 pub use online::builder::agpu_builder_fast_math;
@@ -152,6 +151,7 @@ pub use online::joined::{
     agpu_builder_reduce_tuples,
 };
 pub use online::stencils::{agpu_builder_pad, agpu_builder_replace, agpu_builder_stencil};
+pub use online::written::{agpu_builder_at, agpu_builder_at_column, agpu_builder_word};
 pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use stream::{
     agpu_stream_callback, agpu_stream_callback_once, agpu_stream_create, agpu_stream_free,

@@ -8,6 +8,7 @@ use crate::guard::{guard, guard_as};
 use crate::handle::{Kind, Table};
 use crate::module::{Entry, Function, Loaded};
 use crate::{calls, cuda, library, package};
+use arraygpu_compiler::counted;
 use arraygpu_compiler::plan::Slot;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
@@ -264,7 +265,12 @@ pub unsafe extern "C" fn agpu_module_entry_param(
         let (out, entry) = (self::out(out, "out")?, self::entry(m, entry)?);
         let params = &entry.plan.params;
         let Some((i, slot)) = usize::try_from(index).ok().and_then(|i| Some((i, params.get(i)?))) else {
-            fail!(OUT_OF_BOUNDS, "{} has {} parameters, there is no {index}", entry.title, params.len());
+            fail!(
+                OUT_OF_BOUNDS,
+                "{} has {}, there is no {index}",
+                entry.title,
+                counted(params.len(), "parameter")
+            );
         };
         describe(entry, slot, i, out);
         Ok(())
@@ -283,7 +289,12 @@ pub unsafe extern "C" fn agpu_module_entry_result(
         let (out, entry) = (self::out(out, "out")?, self::entry(m, entry)?);
         let (params, results) = (entry.plan.params.len(), &entry.plan.results);
         let Some((i, slot)) = usize::try_from(index).ok().and_then(|i| Some((i, results.get(i)?))) else {
-            fail!(OUT_OF_BOUNDS, "{} has {} results, there is no {index}", entry.title, results.len());
+            fail!(
+                OUT_OF_BOUNDS,
+                "{} has {}, there is no {index}",
+                entry.title,
+                counted(results.len(), "result")
+            );
         };
         describe(entry, slot, params + i, out);
         Ok(())

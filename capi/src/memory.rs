@@ -5,6 +5,7 @@ use crate::error::{Error, OUT_OF_MEMORY, Result, error};
 use crate::guards::{self, GUARD, PATTERN};
 use crate::idle::{Block, Idle};
 use crate::usage::Usage;
+use arraygpu_compiler::counted;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -12,6 +13,11 @@ use std::sync::Arc;
 
 /// Alignment of every allocation in bytes: that of a cache line and of the widest vector register.
 pub(crate) const ALIGN: usize = 64;
+
+/// Says how much memory is asked for: `3 elements of 4 bytes`.
+pub(crate) fn elements_of(count: impl std::fmt::Display, size: usize) -> String {
+    format!("{} of {}", counted(count, "element"), counted(size, "byte"))
+}
 
 /// The host's functions that allocate and free memory, and their first argument.
 #[derive(Clone, Copy)]
@@ -103,7 +109,7 @@ impl Storage {
         of: Option<&Arc<HostMemory>>,
         allocate: impl FnOnce(usize) -> Option<(*mut u8, From)>,
     ) -> Result<Storage> {
-        let too_much = || error(OUT_OF_MEMORY, format!("no memory for {count} elements of {size} bytes"));
+        let too_much = || error(OUT_OF_MEMORY, format!("no memory for {}", elements_of(count, size)));
         let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
         let signed = bytes.and_then(|n| i64::try_from(n).ok());
         let (Some(bytes), Some(signed)) = (bytes, signed) else { return Err(too_much()) };
@@ -111,7 +117,7 @@ impl Storage {
             return Ok(Storage { data: null_mut(), bytes, from: From::Nobody, of: None });
         }
         if let Some(memory) = of {
-            let of_elements = |e: Error| e.of(&format!("{count} elements of {size} bytes"));
+            let of_elements = |e: Error| e.of(&elements_of(count, size));
             memory.usage.take(signed).map_err(of_elements)?;
         }
         let Some((data, from)) = bytes.checked_add(guards::guards()).and_then(allocate) else {

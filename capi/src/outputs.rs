@@ -10,6 +10,7 @@ use crate::log::log;
 use crate::module::Entry;
 use crate::span::{AXES, RANKS, Span, count, extents};
 use crate::workspace::Workspace;
+use arraygpu_compiler::counted;
 use arraygpu_compiler::plan::{Slot, host};
 use arraygpu_compiler::scalar::Lit;
 
@@ -140,7 +141,12 @@ fn reserve_field(
         }
         None => {
             let Some(bytes) = dense.len().checked_mul(size) else {
-                fail!(OUT_OF_MEMORY, "{} structs of {size} bytes", extents(dense.shape()));
+                fail!(
+                    OUT_OF_MEMORY,
+                    "{} of {}",
+                    counted(extents(dense.shape()), "struct"),
+                    counted(size, "byte")
+                );
             };
             let memory = Memory::new(bytes, 1, on)?;
             let base = memory.data();

@@ -1,6 +1,7 @@
 //! Counts the memory of a context and enforces its limit.
 
 use crate::error::{OUT_OF_MEMORY, Result, fail};
+use arraygpu_compiler::counted;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// The memory that a context has allocated, in bytes.
@@ -48,7 +49,8 @@ impl Usage {
         if let Err(taken) = self.taken.fetch_update(Relaxed, Relaxed, fits) {
             fail!(
                 OUT_OF_MEMORY,
-                "{bytes} bytes more than the {taken} in use are above the context's limit of {limit}"
+                "{} more than the {taken} in use are above the context's limit of {limit}",
+                counted(bytes, "byte")
             );
         }
         Ok(())

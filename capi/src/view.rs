@@ -5,6 +5,7 @@ use crate::buffer::{self, Buffer, element};
 use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, error, fail, out};
 use crate::guard::guard_as;
 use crate::span::{AXES, RANKS, Span, count, extents};
+use arraygpu_compiler::counted;
 use arraygpu_compiler::scalar::Ty;
 
 /// Checks a view against its buffer and returns its span.
@@ -43,10 +44,11 @@ fn of_bytes(view: &AgpuView, buffer: &Buffer) -> Result<Ty> {
         }
         _ => fail!(
             TYPE_MISMATCH,
-            "the view says that its elements are of type {kind} and {size} bytes, its buffer's are {} (type {}, {} bytes)",
+            "the view says that its elements are of type {kind} and {}, its buffer's are {} (type {}, {})",
+            counted(size, "byte"),
             buffer.ty,
             own.kind,
-            own.size
+            counted(own.size, "byte")
         ),
     }
 }
@@ -117,7 +119,10 @@ fn outside(view: &AgpuView, held: i64) -> crate::error::Error {
     };
     error(
         OUT_OF_BOUNDS,
-        format!("the view (offset {offset}, {what}) reaches outside of its buffer of {held} elements"),
+        format!(
+            "the view (offset {offset}, {what}) reaches outside of its buffer of {}",
+            counted(held, "element")
+        ),
     )
 }
 

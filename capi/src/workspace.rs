@@ -8,6 +8,7 @@ use crate::guards;
 use crate::handle::Pin;
 use crate::memory::{ALIGN, Storage};
 use crate::span::Span;
+use arraygpu_compiler::counted;
 use arraygpu_compiler::scalar::Lit;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -133,7 +134,8 @@ impl Memory {
             Lent::Memory(_, size) => {
                 fail!(
                     OUT_OF_MEMORY,
-                    "the call's workspace of {size} bytes is too small; agpu_call.workspace_needed says what it takes"
+                    "the call's workspace of {} is too small; agpu_call.workspace_needed says what it takes",
+                    counted(size, "byte")
                 )
             }
         }

@@ -119,7 +119,7 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
     };
     let refused = |status, text: &str| fails(status, AgpuErrorInvalidArgument, &[text]);
     refused(begin(&[x, c], 0), "0 states among 2 arguments");
-    refused(begin(&[x], 2), "2 states among 1 arguments");
+    refused(begin(&[x], 2), "2 states among 1 argument");
     refused(begin(&[c, x], 1), "state 0 is a scalar");
     refused(begin(&[x, v], 1), "argument 1 depends on a variable");
     let (inner, [state, factor, turn]) = step(&b, &[x, c]);

@@ -13,6 +13,7 @@ pub mod backend;
 pub mod budget;
 pub mod build;
 pub mod core;
+mod counted;
 pub mod counts;
 pub mod driver;
 pub mod error;
@@ -29,4 +30,5 @@ pub mod stage;
 pub mod text;
 pub mod without;
 
+pub use counted::counted;
 pub use error::{Error, Result};

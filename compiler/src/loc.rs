@@ -10,7 +10,7 @@ pub struct Loc {
     pub file: Arc<str>,
     /// 1-based.
     pub line: u32,
-    /// 1-based.
+    /// 1-based; 0 where it is not known, as of most C++ compilers.
     pub column: u32,
 }
 
@@ -38,7 +38,8 @@ impl Loc {
 
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column == 0 { Ok(()) } else { write!(f, ":{}", self.column) }
     }
 }
 

@@ -18,7 +18,18 @@ pub(crate) fn composite(
     operator: Option<Lambda>,
     types: &[Type],
 ) -> Vec<NodeRef> {
-    let all = Rc::new(Composed { which, operands, operator });
+    named(at, (which, which.word()), operands, operator, types)
+}
+
+/// The values of a composite for which authors have this word.
+fn named(
+    at: Place,
+    (which, word): (Composite, &'static str),
+    operands: Vec<NodeRef>,
+    operator: Option<Lambda>,
+    types: &[Type],
+) -> Vec<NodeRef> {
+    let all = Rc::new(Composed { which, word, operands, operator });
     (0..).zip(types).map(|(value, ty)| make(at, *ty, Op::Composite(all.clone(), value))).collect()
 }
 
@@ -53,8 +64,8 @@ pub(crate) fn joined_items<T: Item, A: Results>(
     of_nodes(&joined(at, which, (&nodes_of(x), T::split(&init)), more, join))
 }
 
-/// The vectors of a composite that keeps the types of its operands.
-pub(crate) fn alike(at: Place, which: Composite, operands: Vec<NodeRef>) -> Vec<NodeRef> {
+/// The vectors of a composite that keeps the types of its operands, by the author's word.
+pub(crate) fn alike(at: Place, which: (Composite, &'static str), operands: Vec<NodeRef>) -> Vec<NodeRef> {
     let types: Vec<Type> = operands.iter().map(|n| n.ty).collect();
-    composite(at, which, operands, None, &types)
+    named(at, which, operands, None, &types)
 }

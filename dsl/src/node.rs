@@ -72,6 +72,17 @@ pub(crate) enum Ends {
 }
 
 impl Iteration {
+    /// The author's word.
+    pub(crate) fn word(&self) -> &'static str {
+        match (&self.ends, self.number.is_some()) {
+            (Ends::Last, false) => "iterate",
+            (Ends::Last, true) => "iterate_indexed",
+            (Ends::Each, false) => "iterate_collect",
+            (Ends::Each, true) => "iterate_collect_indexed",
+            (Ends::While { .. }, _) => "iterate_while",
+        }
+    }
+
     /// The nodes that the iteration depends on.
     pub(crate) fn operands(&self) -> Vec<NodeRef> {
         [&[self.count], &self.inits[..], &self.captured].concat()
@@ -103,6 +114,8 @@ impl Bundle {
 #[derive(Debug)]
 pub(crate) struct Composed {
     pub which: Composite,
+    /// The author's word.
+    pub word: &'static str,
     pub operands: Vec<NodeRef>,
     /// The operator of a reduction.
     pub operator: Option<Lambda>,

@@ -88,7 +88,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort(self) -> VExp<T> {
-        of_nodes(&composite::alike(Location::caller(), Composite::Sort, vec![self.node()]))
+        of_nodes(&composite::alike(Location::caller(), (Composite::Sort, "sort"), vec![self.node()]))
     }
 
     /// The elements in descending order, that of [`VExp::argsort_descending`].
@@ -102,7 +102,8 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort_descending(self) -> VExp<T> {
-        of_nodes(&composite::alike(Location::caller(), Composite::SortDescending, vec![self.node()]))
+        let which = (Composite::SortDescending, "sort_descending");
+        of_nodes(&composite::alike(Location::caller(), which, vec![self.node()]))
     }
 
     /// The elements in ascending order, and those of another vector, which may be of records, in the same order; or
@@ -120,7 +121,7 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn sort_by_key<V: SortedByKey>(self, values: V) -> (VExp<T>, V) {
         let all = [vec![self.node()], nodes_of(values)].concat();
-        let sorted = composite::alike(Location::caller(), Composite::Sort, all);
+        let sorted = composite::alike(Location::caller(), (Composite::Sort, "sort_by_key"), all);
         (of_nodes(&sorted[..1]), of_nodes(&sorted[1..]))
     }
 }

@@ -5,6 +5,7 @@ use crate::item::{Item, leaves_of_item};
 use crate::kernel_fn::Outputs;
 use crate::results::each_tuple;
 use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::counted;
 use std::ops::{Index, IndexMut};
 
 /// A matrix of Rust numbers, row by row.
@@ -52,7 +53,7 @@ macro_rules! arrays {
             #[track_caller]
             pub fn new(extents: [usize; $rank], elements: Vec<T>) -> Self {
                 let count: usize = extents.iter().product();
-                assert!(elements.len() == count, "{} elements for the extents {extents:?}", elements.len());
+                assert!(elements.len() == count, "{} for the extents {extents:?}", counted(elements.len(), "element"));
                 $name { extents, elements }
             }
 

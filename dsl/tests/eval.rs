@@ -119,7 +119,7 @@ fn errors_are_values() {
     assert!(text.contains("a destination is outside of the result: the index 7 of 4 elements"), "{text}");
     let promised = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).with_len(3).sum();
     let text = said(eval(promised, ([1.0, -1.0, 2.0],)).expect_err("another number"));
-    assert!(text.contains("with_len: 2 elements are kept, not 3"), "{text}");
+    assert!(text.contains("with_len: the number of elements that are kept is 2, not 3"), "{text}");
     // mistakes in the program
     let wrong = eval(|x: VExp<f32>| x.weighted_sum(&[]), ([1.0],)).expect_err("no weights");
     assert_eq!(wrong.code(), Some("E0207"));

@@ -133,7 +133,8 @@ fn a_length_is_checked_by_the_device() {
     assert_eq!(rules(&f), ["stop with_len of x: y"]);
     for y in [&[][..], &[1.0f32], &[1.0, 2.0], &[1.0; 4], &[1.0; 5]] {
         let record = recorded(&f, &[x.clone(), vector(y)]);
-        let said = record.starts_with("element 0: with_len: {} elements are kept, not {} (");
+        let said =
+            record.starts_with("element 0: with_len: the number of elements that are kept is {}, not {} (");
         assert!(said && record.contains("filtered.rs"), "{record}");
     }
     let error = interp::run(&f, &[x, vector(&[1.0f32; 6])]).expect_err("6 of 5 elements").to_string();

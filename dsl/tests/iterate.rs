@@ -103,7 +103,7 @@ fn parts_are_replaced() {
     let found = everywhere(&f, &[x.clone(), vector(&[9f32, 8.]), scalar(1i64)]);
     assert_eq!(found, [vector(&[1f32, 9., 8., 4.])]);
     let call = |p: &[f32], i: i64| violated(&f, &[x.clone(), vector(p), scalar(i)]);
-    assert!(call(&[1.0; 2], 3).contains("the slice stops at 5, past the length 4"));
+    assert!(call(&[1.0; 2], 3).contains("the part stops at 5, past the length 4"));
     assert!(call(&[1.0; 2], -1).contains("starts at -1"));
     assert!(call(&[], 1).contains("the part has the length 0"));
     let g = lower(["a"], ["r"], |a: MExp<f32>| a.with_block(1, 0, a.row(0).broadcast_rows(1)));

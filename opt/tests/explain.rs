@@ -82,6 +82,44 @@ fn bytes_and_times() {
     assert!(!text.contains("predicted: "), "no bandwidth, no time");
 }
 
+/// Each array that is a part of a joined one is read once, whole, and not for each element of the joined one.
+#[test]
+fn joined_arrays() {
+    let program = "func @joined(%x: [f32], %y: [f32], %m: [[f32]]) -> (r: [f32], s: [[f32]]) {
+  %n = len %x
+  %k = len %y
+  %all = add %n, %k
+  %0 = generate %all (%i: i64) {
+    %c = lt %i, %n
+    %a = at %x, %i
+    %j = sub %i, %n
+    %b = at %y, %j
+    %v = select %c, %a, %b
+    yield %v
+  }
+  %p = len %m
+  %q = len %m axis 1
+  %both = add %p, %p
+  %1 = generate %both, %q (%i: i64, %l: i64) {
+    %c = lt %i, %p
+    %a = at %m, %i, %l
+    %j = sub %i, %p
+    %b = at %m, %j, %l
+    %d = mul %b, 2f32
+    %v = select %c, %a, %d
+    yield %v
+  }
+  return %0, %1
+}
+";
+    let arguments = Arguments::of_options(["--explain=json"]).expect("options");
+    let report: Value = serde_json::from_str(&run(program, &arguments).expect("compiled")).expect("JSON");
+    let bytes = |kernel: usize| report["functions"][0]["kernels"][kernel]["bytes"]["formula"].clone();
+    // what is written, and each of the parts
+    assert_eq!(bytes(0), "4 * (len(x) + len(y)) + 4 * len(x) + 4 * len(y)");
+    assert_eq!(bytes(1), "12 * rows(m) * cols(m)");
+}
+
 #[test]
 fn scalar_parameters() {
     let report = json(&["--extent", "count=100", "--extent", "start=7", "--extent", "part.x=1000"]);

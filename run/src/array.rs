@@ -17,7 +17,12 @@ pub struct Array {
 impl Array {
     /// Returns an array of zeros, if there is memory for it.
     pub fn zeros(kind: Kind, extents: &[i64]) -> Result<Array> {
-        let none = || failure(format!("no memory for {} elements of {kind}", show(extents)));
+        let none = || {
+            failure(format!(
+                "no memory for {} of {kind}",
+                arraygpu_compiler::counted(show(extents), "element")
+            ))
+        };
         let size = extents.iter().try_fold(kind.size(), |n, e| n.checked_mul(usize::try_from(*e).ok()?));
         let size = size.filter(|n| isize::try_from(*n).is_ok()).ok_or_else(none)?;
         // the system promises more than it has, and ends the program that uses it

@@ -326,7 +326,7 @@ static void views_and_algorithms() {
     // the front of an output; what stands behind stays
     gpu_vector<float> out{90, 91, 92, 93, 94, 95, 96, 97}, small{80, 81, 82};
     CHECK(copy_if(x, out, is_positive) == 4 && out.to_host() == (std::vector<float>{3, 2, 2, 7, 94, 95, 96, 97}));
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "copy_if: 4 elements are kept, and there is room for 3", copy_if(x, small, is_positive));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "copy_if: the number of elements that are kept is 4, and there is room for 3", copy_if(x, small, is_positive));
     CHECK(small.to_host() == (std::vector<float>{80, 81, 82}));
     CHECK(copy_if(x, small, [](auto v) { return v > 2; }) == 2 && small.to_host() == (std::vector<float>{3, 7, 82}));
     gpu_vector<float> wide(std::vector<float>(16, 1.0f));
@@ -381,8 +381,8 @@ static void together() {
     const float mean_of_kept = sum(filter(x, [](auto e) { return e > 1; }).filled(0)) / gpu::cast<float>(filter(x, [](auto e) { return e > 1; }).count());
     CHECK(mean_of_kept == 3);
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "inside of a closure", eval(map([&](auto e) { return at(inclusive_scan(x * e, 0), 0); }, x)));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "sort", eval(std::get<1>(sort_by_key(x, gpu_vector<float>{1, 2}))));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "map", filter(std::forward_as_tuple(x, gpu::iota(3)), [](auto e, auto) { return e > 1; }).to_vector());
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "sort_by_key: v0, v1: the lengths", eval(std::get<1>(sort_by_key(x, gpu_vector<float>{1, 2}))));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "filter", filter(std::forward_as_tuple(x, gpu::iota(3)), [](auto e, auto) { return e > 1; }).to_vector());
 }
 
 int main() {

@@ -96,10 +96,10 @@ static void known_numbers() {
     const auto kept = filter(x, is_positive);
     const gpu_vector<float> three = kept.with_len(3);
     CHECK(same(three.to_host(), {3, 2, 5}) && float(dot(kept.with_len(3), w)) == 523);
-    CHECK_THROWS(AGPU_ERROR_RECORD, "with_len: 3 elements are kept, not 2", eval(kept.with_len(2)));
-    CHECK_THROWS(AGPU_ERROR_RECORD, "with_len: 3 elements are kept, not 4", eval(kept.with_len(4)));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "past the length 5", eval(kept.with_len(6)));
-    CHECK_THROWS(AGPU_ERROR_RECORD, "with_len: 3 elements are kept, not 0", eval(kept.with_len(0)));
+    CHECK_THROWS(AGPU_ERROR_RECORD, "with_len: the number of elements that are kept is 3, not 2", eval(kept.with_len(2)));
+    CHECK_THROWS(AGPU_ERROR_RECORD, "with_len: the number of elements that are kept is 3, not 4", eval(kept.with_len(4)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "6 elements cannot be kept of 5", eval(kept.with_len(6)));
+    CHECK_THROWS(AGPU_ERROR_RECORD, "with_len: the number of elements that are kept is 3, not 0", eval(kept.with_len(0)));
     CHECK(gpu_vector<float>(filter(x, [](auto v) { return v > 9; }).with_len(0)).empty());
     const auto [values, places] = eval(filter(std::make_tuple(+x, iota(5)), [](auto v, auto) { return v > 0; }).with_len(3));
     CHECK(same(values.to_host(), {3, 2, 5}) && places.to_host() == whole({0, 2, 3}));

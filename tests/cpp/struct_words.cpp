@@ -303,7 +303,7 @@ static void windows_of_structs() {
     CHECK(eval(wrapped[0].x + wrapped[2].x).to_host() == std::vector<float>{8, 2, 4, 6, 8, 10, 12, 6});
     const gpu::gpu_vector<body> behind = gpu::windows(gpu::padded(bodies, 0, 2, gpu::boundary::constant(some_bodies[1])), 3)[2];
     CHECK(behind.size() == 8 && behind.to_host()[5].x == 7 && behind.to_host()[7].n[1] == 10 && behind.to_host()[6].z == single(1, 1));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "windows(9): the array is 8", gpu::windows(bodies, 9));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "windows(9): the array has 8 elements", gpu::windows(bodies, 9));
     CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "windows(2)[2]: the window has 2 elements", gpu::windows(bodies, 2)[2]);
     // a step of an iteration: each element moves halfway to the mean of its neighbours
     const gpu::gpu_vector<body> relaxed = gpu::iterate(2, bodies, [](auto all) {

@@ -172,7 +172,7 @@ static void lines() {
     CHECK(same(vector_of(get<1>(reduce_rows(std::tie(none, none), std::make_tuple(3, 4), add{}))), {4, 4}));
     const gpu_matrix<float> other(3, 2);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "v1", eval(get<0>(reduce_rows(std::tie(m, other), std::make_tuple(0, 0), add{}))));
-    // equal programs are one, with the line of the first: doubles are only here
+    // equal programs are one, but the line is that of this call
     const gpu_vector<double> x{1, 2}, y{1, 2, 3};
     const auto line = "tuples.cpp:" + std::to_string(__LINE__ + 1);
     const auto both = reduce(std::tie(x, y), std::make_tuple(0, 0), add{});

@@ -138,7 +138,7 @@ static void stencils() {
     CHECK(same(gpu_matrix<float>(padded(m, {}, {0, once}, boundary::wrap)).to_host(), gpu_matrix<float>(padded(m, {0, 0}, {0, 1}, boundary::wrap)).to_host()));
     const std::array<std::int64_t, 2> sides{1, 0};
     CHECK(same(gpu_matrix<float>(padded(m, sides, {{0, 0}}, boundary::clamp)).to_host(), {1, 2, 3, 1, 2, 3, 4, 5, 6}));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "the length -2 is negative", eval(padded(v, expr<std::int64_t>(-2), 0, boundary::clamp)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "the margin -2 is negative", eval(padded(v, expr<std::int64_t>(-2), 0, boundary::clamp)));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "is computed by a reduction", eval(padded(v, cast<std::int64_t>(sum(v)), 0, boundary::clamp)));
     // how GPUs keep them: the outermost hint counts, and no bit changes
     const auto slope = w[1] - w[0];
@@ -197,14 +197,14 @@ static void errors() {
                  weighted_sum3(a, std::vector<std::vector<floats>>{{{1}, {2, 3}}}));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "weighted_sum3: the planes of the weights have 1 and 2 rows",
                  weighted_sum3(a, std::vector<std::vector<floats>>{{{1}}, {{2}, {3}}}));
-    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "weighted_sum needs a weight", weighted_sum(gpu_vector<float>{1}, floats{}));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "weighted_sum: it needs a weight", weighted_sum(gpu_vector<float>{1}, floats{}));
     const int line = __LINE__ + 1;
     const auto wide = padded(a, {5, 0}, {1, 1}, {1, 1}, boundary::wrap);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "padded of v0: the margin needs 5 or more elements, the length is 4", eval(wide));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "volumes.cpp:" + std::to_string(line), eval(wide));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "padded of v0: s0: the length -1 is negative", eval(padded(a, {-1, 0}, {1, 1}, {1, 1}, boundary::clamp)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "padded of v0: s0: the margin -1 is negative", eval(padded(a, {-1, 0}, {1, 1}, {1, 1}, boundary::clamp)));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "the margin needs 1 or more elements, the length is 0", eval(padded(gpu_tensor3<float>(2, 0, 3), {0, 0}, {1, 0}, {0, 0}, boundary::clamp)));
-    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "with_block of v0: the slice always stops 1 or more past the end", eval(with_block(a, 1, 0, 0, a)));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "with_block of v0: the part always stops 1 or more past the end", eval(with_block(a, 1, 0, 0, a)));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "the slice stops at 5, past the length 4", eval(slice_planes(a, 0, 5)));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "the index 4 is outside of the length 4", eval(plane(a, 4)));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "matmul of planes: v0: the lengths always differ", eval(matmul(a, slice_planes(permute<0, 2, 1>(a), 0, 3))));

@@ -7,6 +7,7 @@ use crate::error::{MODULE, Result, SHAPE, fail};
 use crate::places::{elements, place_of, writes_an_input};
 use crate::span::{RANKS, Span};
 use crate::workspace::Workspace;
+use arraygpu_compiler::counted;
 use arraygpu_compiler::plan::Launch;
 use arraygpu_compiler::plan::gpu::GpuVariant;
 use arraygpu_compiler::plan::policy::{Layout, Scratch, Space};
@@ -30,7 +31,12 @@ impl Call<'_> {
             let Some(blocks) = u32::try_from(k.blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
                 let (n, blocks) = (space.elements(), k.blocks);
                 let limit = i32::MAX;
-                fail!(SHAPE, "kernel {} over {n} elements needs {blocks} blocks, at most {limit}", l.name);
+                fail!(
+                    SHAPE,
+                    "kernel {} over {} needs {blocks} blocks, at most {limit}",
+                    l.name,
+                    counted(n, "element")
+                );
             };
             let function = self.gpu.function(self.loaded.id, self.images, l.kernel as usize, k.variant)?;
             kernels.push(Running { function, variant: &kernel.variants[k.variant], blocks, span: k.span });

@@ -5,9 +5,11 @@ use super::driver::Code;
 use super::gpu::Gpu;
 use super::images::Image;
 use super::state::{KERNELS, Stream};
-use crate::error::Result;
+use crate::error::{OnFailure, Result};
+use crate::memory::elements_of;
 use crate::span::{AXES, Span};
 use crate::span_copy::walk;
+use arraygpu_compiler::counted;
 use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUstream};
 use std::ffi::c_void;
@@ -255,7 +257,7 @@ fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: &Span) -> Result<()
     ];
     // SAFETY: both sides are checked spans of the same number of elements.
     let code = unsafe { launch(gpu, stream.raw, gpu.copy_kernel(op, size, way)?, values) };
-    gpu.check(code, format_args!("copying {} elements of {size} bytes", to.len()))
+    gpu.check(code, format_args!("copying {}", OnFailure(|| elements_of(to.len(), size))))
 }
 
 /// # Safety
@@ -342,7 +344,7 @@ pub(super) fn fill(gpu: &Gpu, stream: &Stream, to: &Span, bits: u64) -> Result<(
             _ => return each(gpu, stream, Op::Fill, to, &value),
         }
     };
-    gpu.check(code, format_args!("filling {len} elements"))
+    gpu.check(code, format_args!("filling {}", OnFailure(|| counted(len, "element"))))
 }
 
 #[cfg(test)]

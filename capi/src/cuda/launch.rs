@@ -14,12 +14,13 @@ use super::choice::space;
 use super::copy;
 use super::frame::{Decided, Prepared, Running};
 use super::table::lock;
-use crate::error::{Error, INTERNAL, Result, fail};
+use crate::error::{Error, INTERNAL, OnFailure, Result, fail};
 use crate::log::log;
 use crate::places::{place_of, scalar};
 use crate::repeat;
 use crate::span::{RANKS, Span};
 use crate::workspace::Workspace;
+use arraygpu_compiler::counted;
 use arraygpu_compiler::plan::policy::Scratch;
 use arraygpu_compiler::plan::tuning::{Choice, SizeClass};
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
@@ -322,12 +323,18 @@ impl Call<'_> {
         // was checked, and stays valid.
         let code = unsafe { self.queue_kernel(p, stream, extra.as_mut_ptr()) };
         let entry = &p.variant.entry;
-        log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
+        log!(Debug, "{entry}: {} of {threads} threads", counted(blocks, "block"));
         // no warning if a tuning file names the variant, because it was then measured to be the fastest
         if !p.variant.guards.contiguous && !self.is_tuned(l) {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }
-        self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))?;
+        self.gpu.check(
+            code,
+            format_args!(
+                "launching {entry}: {} of {threads} threads",
+                OnFailure(|| counted(blocks, "block"))
+            ),
+        )?;
         if let Some(begin) = begin {
             let end = self.gpu.stamp(stream)?;
             let mut room = [0; RANKS];

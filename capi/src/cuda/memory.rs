@@ -7,6 +7,8 @@ use super::state::Stream;
 use super::table::lock;
 use crate::error::{INVALID_ARGUMENT, OUT_OF_MEMORY, Result, fail};
 use crate::guards::{GUARD, PATTERN, is_on};
+use crate::memory::elements_of;
+use arraygpu_compiler::counted;
 use cudarc::driver::sys::CUpointer_attribute::{self, *};
 use cudarc::driver::sys::{CUdeviceptr, CUmemorytype, CUstream};
 use std::ffi::c_void;
@@ -95,11 +97,10 @@ impl Allocation {
         let made = match bytes {
             Some(0) => Ok(0),
             Some(bytes) => gpu.allocate_on(with_guard(bytes), stream.raw),
-            None => fail!(OUT_OF_MEMORY, "no memory for {count} elements of {size} bytes"),
+            None => fail!(OUT_OF_MEMORY, "no memory for {}", elements_of(count, size)),
         };
-        let address = made.map_err(|e| {
-            if e.status == OUT_OF_MEMORY { e.of(&format!("{count} elements of {size} bytes")) } else { e }
-        })?;
+        let address =
+            made.map_err(|e| if e.status == OUT_OF_MEMORY { e.of(&elements_of(count, size)) } else { e })?;
         let made = Allocation::used(gpu, address, bytes.unwrap_or(0), stream.tag());
         match guard(gpu, stream, &made) {
             Ok(()) => Ok(made),
@@ -252,7 +253,9 @@ pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64, size: usize) -
     {
         fail!(
             INVALID_ARGUMENT,
-            "{count} elements of {size} bytes are more than the {room} bytes of the allocation from data on"
+            "{} are more than the {} of the allocation from data on",
+            elements_of(count, size),
+            counted(room, "byte")
         );
     }
     Ok(Allocation::borrowed(gpu, device))

@@ -10,7 +10,8 @@ use crate::guard::guard_as;
 use crate::handle::{Kind, Table};
 use arraygpu_compiler::build;
 use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, StencilHint, Type, Var};
-use arraygpu_compiler::loc::{Loc, LocStack};
+use arraygpu_compiler::counted;
+use arraygpu_compiler::loc::LocStack;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::HashSet;
 use std::ffi::{CStr, c_char, c_void};
@@ -34,6 +35,8 @@ pub(super) struct Builder {
     pub asked: Asked,
     params: Vec<Param>,
     loc: LocStack,
+    /// The author's word for the nodes that are made.
+    word: Option<Arc<str>>,
     /// The compiler's builder, once there is a node that is no parameter.
     begun: Option<build::Builder>,
     results: Vec<Output>,
@@ -53,6 +56,7 @@ impl Builder {
             asked: Asked::default(),
             params: Vec::new(),
             loc: LocStack::default(),
+            word: None,
             begun: None,
             results: Vec::new(),
             names: HashSet::new(),
@@ -81,6 +85,26 @@ impl Builder {
         self.loc.clone()
     }
 
+    /// Sets the place of the nodes that are made from now on.
+    pub fn set_place(&mut self, loc: LocStack) {
+        if let Some(function) = &mut self.begun {
+            function.at(loc.clone());
+        }
+        self.loc = loc;
+    }
+
+    pub fn word(&self) -> Option<Arc<str>> {
+        self.word.clone()
+    }
+
+    /// Sets the word of the nodes that are made from now on.
+    pub fn set_word(&mut self, word: Option<Arc<str>>) {
+        if let Some(function) = &mut self.begun {
+            function.set_word(word.clone());
+        }
+        self.word = word;
+    }
+
     /// Takes over what the function of a step asks of GPUs, because that holds for the whole program.
     pub fn ask_as(&mut self, step: &Builder) {
         self.asked.fast |= step.asked.fast;
@@ -101,10 +125,11 @@ impl Builder {
 
     /// Returns the function. After this it takes no more parameters.
     pub fn function(&mut self) -> &mut build::Builder {
-        let Builder { name, params, loc, begun, .. } = self;
+        let Builder { name, params, loc, word, begun, .. } = self;
         begun.get_or_insert_with(|| {
             let mut builder = build::Builder::new(Function::new(name, params.clone()));
             builder.at(loc.clone());
+            builder.set_word(word.clone());
             builder
         })
     }
@@ -117,7 +142,7 @@ impl Builder {
     /// # Safety
     /// There are `count` nodes.
     pub unsafe fn nodes(&mut self, list: *const AgpuNode, count: i32, what: &str) -> Result<Vec<NodeId>> {
-        let Ok(n) = usize::try_from(count) else { fail!(INVALID_ARGUMENT, "{count} {what}s") };
+        let Ok(n) = usize::try_from(count) else { fail!(INVALID_ARGUMENT, "{}", counted(count, what)) };
         if n > 0 && list.is_null() {
             fail!(INVALID_ARGUMENT, "the {what}s are NULL");
         }
@@ -274,32 +299,6 @@ pub unsafe extern "C" fn agpu_builder_create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_free(builder: *mut AgpuBuilder) -> AgpuStatus {
     guard_as("agpu_builder_free", || if builder.is_null() { Ok(()) } else { BUILDERS.free(builder.addr()) })
-}
-
-/// Sets the source line of the nodes that are made from now on, which messages and reports name. If
-/// `file` is NULL, they have none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_at(
-    builder: *mut AgpuBuilder,
-    file: *const c_char,
-    line: i32,
-) -> AgpuStatus {
-    with("agpu_builder_at", builder, |b| {
-        b.loc = match file.is_null() {
-            true => LocStack::default(),
-            false => {
-                // SAFETY: the caller promises a C string.
-                let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
-                let line = u32::try_from(line).unwrap_or(0);
-                LocStack::one(Loc { file: file.as_ref().into(), line, column: 1 })
-            }
-        };
-        let loc = b.loc.clone();
-        if let Some(function) = &mut b.begun {
-            function.at(loc);
-        }
-        Ok(())
-    })
 }
 
 /// Lets GPUs use approximations, contract operations and flush subnormal numbers: this is faster,

@@ -6,6 +6,7 @@ use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
 use crate::error::{INVALID_ARGUMENT, fail};
 use crate::interrupt::refused;
 use arraygpu_compiler::build::{Composite, Operands};
+use arraygpu_compiler::counted;
 use std::ffi::{CStr, c_char};
 
 /// Adds a construct that is made of others, by its name: scan, scan_exclusive, scan_rows, scan_cols,
@@ -52,7 +53,7 @@ pub unsafe extern "C" fn agpu_builder_composite(
         let of = Operands { values: &operands, operator: operator.as_ref() };
         let values = b.function().composite(which, of).map_err(refused)?;
         if i32::try_from(values.len()) != Ok(count) {
-            fail!(INVALID_ARGUMENT, "{name} has {} values, not {count}", values.len());
+            fail!(INVALID_ARGUMENT, "{name} has {}, not {count}", counted(values.len(), "value"));
         }
         Ok(values)
     };

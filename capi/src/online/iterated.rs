@@ -10,6 +10,7 @@ use crate::handle::Pin;
 use crate::interrupt::refused;
 use arraygpu_compiler::build::Outside;
 use arraygpu_compiler::core::{Check, Form, Function, NodeId, Op, Type};
+use arraygpu_compiler::counted;
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -36,7 +37,7 @@ pub unsafe extern "C" fn agpu_builder_step(
         // SAFETY: the caller promises it.
         let given = unsafe { b.nodes(args, count, "argument") }?;
         let Some(states) = usize::try_from(states).ok().filter(|n| (1..=given.len()).contains(n)) else {
-            fail!(INVALID_ARGUMENT, "{states} states among {count} arguments");
+            fail!(INVALID_ARGUMENT, "{} among {}", counted(states, "state"), counted(count, "argument"));
         };
         let (inits, outside) = given.split_at(states);
         if let Some(i) = inits.iter().position(|n| b.function().ty(*n).is_scalar()) {
@@ -138,7 +139,7 @@ unsafe fn end_step(step: &mut Builder, next: *const AgpuNode, count: i32) -> Res
     let next = unsafe { step.nodes(next, count, "next state") }?;
     let states = step.step_of().map_or(0, |begun| begun.states);
     if states != next.len() {
-        fail!(INVALID_ARGUMENT, "the step gives {} states of {states}", next.len());
+        fail!(INVALID_ARGUMENT, "the step gives {} of {states}", counted(next.len(), "state"));
     }
     for (i, value) in next.iter().enumerate() {
         let [before, after] = [NodeId(i as u32), *value].map(|n| step.function().ty(n));
@@ -196,10 +197,12 @@ impl Inner {
             Some(_) => fail!(INVALID_ARGUMENT, "the {what} was begun for another builder"),
             None => fail!(INVALID_ARGUMENT, "the {what} was not begun by agpu_builder_step"),
         };
-        let (mark, place) = (inner.function().mark(), inner.loc());
-        inner.function().at(outer.loc());
+        let (mark, place, word) = (inner.function().mark(), inner.loc(), inner.word());
+        inner.set_place(outer.loc());
+        inner.set_word(outer.word());
         let done = end(&mut inner);
-        inner.function().at(place);
+        inner.set_place(place);
+        inner.set_word(word);
         let function = inner.function().function.clone();
         inner.function().function.results.clear();
         inner.function().undo(mark);

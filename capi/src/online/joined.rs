@@ -6,6 +6,7 @@ use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use crate::interrupt::refused;
 use arraygpu_compiler::core::{Lambda, NodeId, Op};
+use arraygpu_compiler::counted;
 use arraygpu_compiler::scalar::Lit;
 
 /// Most values of a construct.
@@ -27,7 +28,7 @@ pub(super) unsafe fn make_all(
             fail!(INVALID_ARGUMENT, "nodes is NULL");
         }
         if !(1..=MOST).contains(&count) {
-            fail!(INVALID_ARGUMENT, "{count} values: 1 to {MOST} are possible");
+            fail!(INVALID_ARGUMENT, "{}: 1 to {MOST} are possible", counted(count, "value"));
         }
         let made = f(b)?;
         assert_eq!(made.len(), count as usize + further, "a node for each value");
@@ -76,7 +77,7 @@ unsafe fn join(
     let made = |b: &mut Builder| {
         let Joined { construct, array_count, count, .. } = from;
         if !(1..=MOST).contains(&array_count) {
-            fail!(INVALID_ARGUMENT, "{array_count} arrays: 1 to {MOST} are possible");
+            fail!(INVALID_ARGUMENT, "{}: 1 to {MOST} are possible", counted(array_count, "array"));
         }
         // SAFETY: the caller promises it.
         let (arrays, first, second, body, init) = unsafe {

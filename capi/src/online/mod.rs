@@ -24,3 +24,4 @@ mod recent;
 pub(crate) mod staged;
 pub(crate) mod stencils;
 pub(crate) mod values;
+pub(crate) mod written;

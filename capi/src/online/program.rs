@@ -22,6 +22,7 @@ use crate::{buffer, context};
 use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::budget::Code;
 use arraygpu_compiler::core::Function;
+use arraygpu_compiler::counted;
 use arraygpu_compiler::driver::{self, Scope, Targets};
 use arraygpu_compiler::explain;
 use arraygpu_compiler::schedule::{CpuVariants, Draft};
@@ -125,7 +126,7 @@ impl Program {
         let made = allowance::within(|| driver::schedule(&self.fused, scope))?;
         let count = made.kernels.len();
         let images = Images::made(made.kernels.into_iter().filter_map(|k| k.gpu), self.code.clone());
-        log!(Info, "{}: {count} kernels for GPUs ({scope:?})", self.fused.name);
+        log!(Info, "{}: {} for GPUs ({scope:?})", self.fused.name, counted(count, "kernel"));
         Loaded::in_memory(&self.module, made.plan, Some(images), Kernels::None, count).map(Module::new)
     }
 
@@ -147,7 +148,7 @@ impl Program {
                 "run by the block interpreter",
             ),
         };
-        log!(Info, "{}: {count} kernels for the CPU, {how}", self.fused.name);
+        log!(Info, "{}: {} for the CPU, {how}", self.fused.name, counted(count, "kernel"));
         Loaded::in_memory(&self.module, made.plan, None, kernels, count).map(Module::new)
     }
 

@@ -96,6 +96,14 @@ impl Composite {
         Composite::ALL.iter().copied().find(|one| one.name() == name)
     }
 
+    /// Returns the word of authors for it; the C ABI has a name more for what they say of a scatter's operator.
+    pub fn word(self) -> &'static str {
+        match self {
+            Composite::ScatterReduceUnordered => "scatter_reduce",
+            other => other.name(),
+        }
+    }
+
     /// The lines that it scans.
     fn along(self) -> Option<Along> {
         match self {

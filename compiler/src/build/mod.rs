@@ -32,6 +32,7 @@ use facts::{Fact, Key};
 use indexmap::IndexSet;
 use outside::Begun;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
+use std::sync::Arc;
 
 /// A function under construction.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ pub struct Builder {
     bounds: Option<Bounds>,
     /// The source location of the nodes that are being added.
     loc: LocStack,
+    /// The author's word for what is being added, if it differs from the names of the constructs.
+    word: Option<Arc<str>>,
 }
 
 /// A state of the builder.
@@ -77,6 +80,7 @@ impl Builder {
             begun: None,
             bounds: Some(Bounds::default()),
             loc: LocStack::default(),
+            word: None,
         };
         for i in 0..builder.function.params.len() {
             builder.measure(NodeId(i as u32));
@@ -122,6 +126,19 @@ impl Builder {
     pub fn at(&mut self, loc: LocStack) {
         self.function.graph.set_loc(loc.clone());
         self.loc = loc;
+    }
+
+    /// Sets the word that shape rules name in place of the constructs of the nodes that follow: an author who writes a
+    /// word that is made of slices and maps has written neither.
+    pub fn set_word(&mut self, word: Option<Arc<str>>) {
+        self.word = word;
+    }
+
+    /// Returns the author's word for a construct, unless the construct's name is that word with more said about it:
+    /// `matmul of planes`.
+    fn word_for<'a>(&'a self, construct: &'a str) -> &'a str {
+        let says_more = |word: &str| construct.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
+        self.word.as_deref().filter(|word| !says_more(word)).unwrap_or(construct)
     }
 
     /// Returns the type of a node.
@@ -265,7 +282,7 @@ impl Builder {
     pub fn panel_dot(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
         let init = self.function.graph.lit(Lit::zero(self.ty(a).elem));
         let node = self.node(Op::PanelDot { init, a, b })?;
-        self.same("matmul", &[a, b])?;
+        self.inner_lengths("matmul", a, b)?;
         Ok(node)
     }
 

@@ -59,7 +59,9 @@ impl Builder {
         if srcs.len() < 2 {
             return Ok(());
         }
+        let construct = self.word_for(construct);
         let operator = if construct.starts_with(char::is_alphabetic) { "" } else { "operator " };
+        let construct = format!("{operator}{construct}");
         let first = self.extents[&srcs[0]].clone();
         for src in &srcs[1..] {
             for (axis, (a, b)) in first.iter().zip(self.extents[src].clone()).enumerate() {
@@ -67,11 +69,26 @@ impl Builder {
                     continue;
                 }
                 let of = AXES[first.len() - 1][axis];
-                let subject = self.subject(&format!("{operator}{construct}"), of, &[srcs[0], *src]);
+                let subject = self.named(&construct, of, &[srcs[0], *src]);
                 self.require(&subject, Rule::Same, *a, b)?;
             }
         }
         Ok(())
+    }
+
+    /// Requires that the rows of a product's left factor are as long as the columns of its right one.
+    pub(super) fn inner_lengths(&mut self, construct: &str, row: NodeId, column: NodeId) -> Result<()> {
+        let [columns, rows] = [row, column].map(|x| self.extents[&x][0]);
+        if columns == rows && !self.is_device(rows) {
+            return Ok(());
+        }
+        let construct = self.word_for(construct).to_string();
+        let left = self.names(&[row]).join(", ");
+        let right = self.names(&[column]).join(", ");
+        let [left, right] = [(left, "the left factor"), (right, "the right factor")]
+            .map(|(names, other)| if names.is_empty() { other.into() } else { names });
+        let subject = format!("{construct}: columns of {left}, rows of {right}");
+        self.require(&subject, Rule::Same, columns, rows)
     }
 
     /// Requires that a length is not negative, unless it is the length of another array.
@@ -191,17 +208,22 @@ impl Builder {
 
     /// Returns the subject of a rule: `zip_with: x, y`, `zip_with: rows of a, b`.
     pub fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
+        let construct = self.word_for(construct).to_string();
+        self.named(&construct, of, nodes)
+    }
+
+    fn named(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
         let names = self.names(nodes).join(", ");
         if names.is_empty() { construct.into() } else { format!("{construct}: {of}{names}") }
     }
 
     /// Returns the subject of a slice's rule: `slice of xs`, `slice of xs: k`.
     fn slice_subject(&mut self, construct: &str, src: NodeId, bounds: [NodeId; 3]) -> String {
+        let construct = self.word_for(construct).to_string();
         let of = self.names(&[src]);
         let mut others = self.names(&bounds);
         others.retain(|name| !of.contains(name));
-        let construct =
-            if of.is_empty() { construct.into() } else { format!("{construct} of {}", of.join(", ")) };
+        let construct = if of.is_empty() { construct } else { format!("{construct} of {}", of.join(", ")) };
         if others.is_empty() { construct } else { format!("{construct}: {}", others.join(", ")) }
     }
 

@@ -141,7 +141,7 @@ impl Builder {
                 match first.get(&extent) {
                     // equal lengths within the states are for the caller to ensure
                     Some(other) if i >= states => {
-                        let (subject, loc) = ("iterate".into(), self.loc.clone());
+                        let (subject, loc) = (self.word_for("iterate").into(), self.loc.clone());
                         step.requires.push(Require { rule: Rule::Same, a: *other, b: own, subject, loc });
                     }
                     Some(_) => {}
@@ -157,7 +157,8 @@ impl Builder {
             let (state, value) = (NodeId(i as u32), *value);
             for axis in 0..usize::from(self.ty(value).rank) {
                 let [before, after] = [state, value].map(|n| self.extents(n)[axis]);
-                self.require("iterate: the state before and after a step", Rule::Same, before, after)?;
+                let subject = format!("{}: the state before and after a step", self.word_for("iterate"));
+                self.require(&subject, Rule::Same, before, after)?;
             }
             self.function.results.push(Output { name: format!("next{i}"), value });
         }

@@ -2,6 +2,7 @@
 //! nodes.
 
 use super::{Graph, NodeId, StencilHint, Type};
+use crate::counted;
 use crate::loc::{Loc, LocStack};
 use std::sync::Arc;
 
@@ -37,6 +38,16 @@ impl Rule {
     /// Whether the parts of an array are windows, which the subject of their rules says.
     pub(crate) fn is_of_windows(subject: &str) -> bool {
         ["windows", "weighted_sum"].iter().any(|construct| subject.starts_with(construct))
+    }
+
+    /// Whether a rule is one of the number of elements that an author promises, which its subject says.
+    fn is_of_number(subject: &str) -> bool {
+        subject.starts_with("with_len")
+    }
+
+    /// What a construct takes of an array, or puts in place of it.
+    pub(crate) fn taken(subject: &str) -> &'static str {
+        if subject.starts_with("slice") { "the slice" } else { "the part" }
     }
 
     /// Whether a rule is one of offsets of segments, which its subject says.
@@ -81,18 +92,28 @@ impl Rule {
             Rule::Order if Rule::is_of_windows(subject) => {
                 format!("the window is wider than the array by {}", a.wrapping_sub(b).wrapping_add(1))
             }
+            // the slice of the first n elements
+            Rule::Order if Rule::is_of_number(subject) => format!("the number of elements is {b}, below 0"),
+            Rule::Stop if Rule::is_of_number(subject) => {
+                format!("{} cannot be kept of {b}", counted(a, "element"))
+            }
             // of the slice without the first or the last offset
             Rule::Order if Rule::is_of_segments(subject) => {
-                let offsets = b.wrapping_sub(a).wrapping_add(1);
-                format!(
-                    "there are {offsets} offsets: k segments have k + 1 of them, so that there is at least 1"
-                )
+                let offsets = counted(b.wrapping_sub(a).wrapping_add(1), "offset");
+                format!("there are {offsets}: k segments have k + 1 of them, so that there is at least 1")
             }
             Rule::Same => format!("the lengths {a} and {b} differ"),
-            Rule::Start => format!("the slice starts at {b}, below 0"),
-            Rule::Order => format!("the slice stops at {b}, before its start {a}"),
-            Rule::Stop => format!("the slice stops at {a}, past the length {b}"),
-            Rule::Stride => format!("the slice's stride is {b}, it must be 1 or more"),
+            Rule::Start => format!("{} starts at {b}, below 0", Rule::taken(subject)),
+            Rule::Order => format!("{} stops at {b}, before its start {a}", Rule::taken(subject)),
+            Rule::Stop => format!("{} stops at {a}, past the length {b}", Rule::taken(subject)),
+            Rule::Stride => format!("the stride is {b}, it must be 1 or more"),
+            // lengths that fit into memory do not wrap by margins that do
+            Rule::Extent if subject.starts_with("padded") && b >= i64::MIN / 2 => {
+                format!("the margin {b} is negative")
+            }
+            Rule::Extent if subject.starts_with("padded") => {
+                "no array is as long as that with its margins".into()
+            }
             Rule::Index => format!("the index {b} is negative"),
             Rule::Inside => format!("the index {} is outside of the length {b}", a.wrapping_sub(1)),
             Rule::Extent => format!("the length {b} is negative"),

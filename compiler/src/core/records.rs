@@ -97,7 +97,7 @@ pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
 }
 
 /// The text of the error record of a [`promised_number`]. The two numbers replace the braces.
-pub const WORDS_OF_NUMBER: &str = "with_len: {} elements are kept, not {}";
+pub const WORDS_OF_NUMBER: &str = "with_len: the number of elements that are kept is {}, not {}";
 
 /// Returns the text of a node's error record, if the node tests something other than the index of a read.
 pub fn words_of_test(g: &Graph, n: NodeId) -> Option<&'static str> {

@@ -215,7 +215,7 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
     // An array that depends on some of the indices is stored for each value of these indices.
     let own = [fused.domain.clone()];
     for array in body.reads().arrays() {
-        if body.reads().regions(array, &fused.domain).is_some_and(|read| read == own) {
+        if body.reads().regions(g, array, &fused.domain).is_some_and(|read| read == own) {
             continue;
         }
         let Op::Materialize(x) = *g.op(array) else { continue };
@@ -293,7 +293,7 @@ fn extents(
         (Access::Pointwise | Access::Write, _) | (_, None) => vec![fused.domain.clone()],
         (_, Some(node)) => {
             let whole = scope.formulas.extents(node);
-            body.reads().regions(node, &whole).unwrap_or_else(|| vec![whole])
+            body.reads().regions(&scope.formulas.g, node, &whole).unwrap_or_else(|| vec![whole])
         }
     }
 }

@@ -170,7 +170,8 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     let share_of_copy = time::share(&least_bytes, predicted.as_ref(), options.bandwidth);
     let kernels: Vec<model::Kernel> = described.into_iter().map(|d| d.kernel).collect();
     let mut warnings = warnings.clone();
-    warnings.extend(kernels.iter().filter_map(variants::warning));
+    let alternatives: Vec<model::Alternative> = instead.into_iter().map(|d| d.alternative).collect();
+    warnings.extend(kernels.iter().filter_map(|k| variants::warning(k, &alternatives)));
     Ok(model::Function {
         name: f.name.clone(),
         place: f.loc.as_ref().map(Into::into),
@@ -187,7 +188,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         records: records::layouts(f, plan, &options.records),
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
-        alternatives: instead.into_iter().map(|d| d.alternative).collect(),
+        alternatives,
         kernels,
         warnings,
         names: units.scopes[0].formulas.parts.list(),

@@ -2,6 +2,7 @@
 
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, Var, kept_records};
+use crate::counted;
 use crate::loc::Loc;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::item_loops::KnownLoops;
@@ -51,7 +52,9 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain:
             let with = b.items.first().and_then(|it| g.node(it.node).loc.first());
             let with = with.map(|l| format!(", which that of {} has used", l.short())).unwrap_or_default();
             let (items, nodes, arrays) = (groups::MAX_ITEMS, groups::MAX_NODES, groups::MAX_ARRAYS);
-            format!("the budget of a pass is {items} results, {nodes} operations and {arrays} arrays{with}")
+            let [items, nodes, arrays] =
+                [(items, "result"), (nodes, "operation"), (arrays, "array")].map(|(n, one)| counted(n, one));
+            format!("the budget of a pass is {items}, {nodes} and {arrays}{with}")
         }
         None if p.sequential => "a fold runs in order, the other pass does not".into(),
         None if before.iter().all(|b| b.domain.len() != p.domain.len()) => {

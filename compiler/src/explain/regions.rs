@@ -8,6 +8,9 @@
 //! x[i, i + 1]               Along: the second index goes with the first one (a diagonal)
 //! ```
 //!
+//! A run that is longer than the axis, as of an array that is a part of a joined one, reads that axis and no more: reads
+//! are in bounds, so the other indices of the kernel read something else.
+//!
 //! Regions that differ by constant distances only count once, so that a stencil reads its array once. Regions without
 //! common elements count each: planes 0, 1 and 2 of an array, or different channels. A single element counts beside
 //! any other region.
@@ -83,6 +86,18 @@ impl Region {
         is_element(self) || is_element(other) || self.0.iter().zip(&other.0).any(of_axis)
     }
 
+    /// Returns the region without what is outside of the array's extents `whole`.
+    fn inside(mut self, g: &Graph, whole: &[NodeId]) -> Region {
+        for (axis, n) in self.0.iter_mut().zip(whole) {
+            let Axis::Run(extent, ..) = axis else { continue };
+            let (run, all) = (Linear::of(g, *extent), Linear::of(g, *n));
+            if run.cannot_wrap(g) && all.cannot_wrap(g) && run.minus(&all).at_least(g, 0) {
+                *extent = *n;
+            }
+        }
+        self
+    }
+
     /// Returns the extents of the region.
     fn extents(&self) -> Vec<NodeId> {
         let extent = |axis: &Axis| if let Axis::Run(extent, ..) = axis { Some(*extent) } else { None };
@@ -107,11 +122,11 @@ impl Reads {
 
     /// Returns the extents of the regions of an array with the extents `whole` that are read: one
     /// region, or several that are apart. None stands for all of the array.
-    pub fn regions(&self, array: NodeId, whole: &[NodeId]) -> Option<Vec<Vec<NodeId>>> {
-        let mut kept: Vec<&Region> = Vec::new();
+    pub fn regions(&self, g: &Graph, array: NodeId, whole: &[NodeId]) -> Option<Vec<Vec<NodeId>>> {
+        let mut kept: Vec<Region> = Vec::new();
         for region in self.0.get(&array)? {
-            let region = region.as_ref()?;
-            if kept.iter().any(|k| k.contains(region, whole)) {
+            let region = region.clone()?.inside(g, whole);
+            if kept.iter().any(|k| k.contains(&region, whole)) {
                 continue;
             }
             kept.retain(|k| !region.contains(k, whole));

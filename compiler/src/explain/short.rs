@@ -2,6 +2,7 @@
 
 use super::model::{Alternative, Function, Kernel, Report};
 use super::text::{copy_speed, count, launches, names};
+use crate::counted;
 use std::fmt::Write;
 
 /// Prints all functions.
@@ -13,11 +14,11 @@ fn function(f: &Function) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{}: {}, {}, {} bytes of at least {}{}{}",
+        "{}: {}, {}, {} of at least {}{}{}",
         f.name,
         launches(f),
         count(f.temporaries.len(), "temporary", "temporaries"),
-        f.bytes,
+        counted(&f.bytes, "byte"),
         f.least_bytes,
         us(f.predicted.as_ref().and_then(|p| p.us)),
         copy_speed(f).map(|s| format!(", {s}")).unwrap_or_default(),
@@ -40,14 +41,19 @@ fn kernel(out: &mut String, k: &Kernel) {
     let over = if space.is_empty() { String::new() } else { format!(" over {}", space.join(" by ")) };
     let times = match k.launches.formula.as_str() {
         "1" => String::new(),
-        _ => format!(", {} times", k.launches),
+        _ => format!(", {}", counted(&k.launches, "time")),
     };
     let operations = k.operations_per_element.as_ref();
-    let operations = operations.map(|n| format!(", {} operations an element", n.formula)).unwrap_or_default();
+    let operations =
+        operations.map(|n| format!(", {} an element", counted(&n.formula, "operation"))).unwrap_or_default();
     let us = us(k.predicted.as_ref().and_then(|p| p.us));
     let instead = k.replaced_by.as_ref().map(|name| format!(", but {name} runs instead")).unwrap_or_default();
-    let _ =
-        writeln!(out, "  {}: {strategy}{over}{times}, {} bytes{operations}{us}{instead}", k.name, k.bytes);
+    let _ = writeln!(
+        out,
+        "  {}: {strategy}{over}{times}, {}{operations}{us}{instead}",
+        k.name,
+        counted(&k.bytes, "byte")
+    );
 }
 
 /// Writes an alternative as `  f_0_rows: instead of f_0, f_1`; where it is known whether it runs, with its figures.
@@ -55,7 +61,7 @@ fn alternative(out: &mut String, a: &Alternative) {
     let _ = write!(out, "  {}: instead of {}", a.name, a.instead_of.join(", "));
     if let Some(runs) = a.runs {
         let does = if runs { "runs" } else { "does not run" };
-        let _ = write!(out, ", {does} with these sizes on a GPU, {} bytes", a.bytes);
+        let _ = write!(out, ", {does} with these sizes on a GPU, {}", counted(&a.bytes, "byte"));
         out.push_str(&us(a.predicted.as_ref().and_then(|p| p.us)));
     }
     out.push('\n');

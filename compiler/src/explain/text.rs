@@ -5,6 +5,7 @@ use super::model::{
     Predicted, Report, Started,
 };
 use super::names::mentioned;
+use crate::counted;
 use crate::schedule::strategy::Strategy;
 use std::fmt::Write;
 
@@ -40,15 +41,16 @@ fn function(f: &Function) -> String {
     };
     let _ = writeln!(
         out,
-        "{}{place}: {}, {}, moves {} bytes{fast}{tensor}",
+        "{}{place}: {}, {}, moves {}{fast}{tensor}",
         f.name,
         launches(f),
         count(f.temporaries.len(), "temporary", "temporaries"),
-        f.bytes
+        counted(&f.bytes, "byte")
     );
     let head = out.len();
     if f.least_bytes.formula != f.bytes.formula {
-        let _ = writeln!(out, "  needs at least {} bytes: inputs and outputs once", f.least_bytes);
+        let _ =
+            writeln!(out, "  needs at least {}: inputs and outputs once", counted(&f.least_bytes, "byte"));
     }
     prediction(&mut out, "  ", f.predicted.as_ref());
     if let Some(share) = copy_speed(f) {
@@ -56,16 +58,20 @@ fn function(f: &Function) -> String {
     }
     if let Some(n) = f.operations.filter(|n| n.made as f64 > 1.2 * n.asked as f64) {
         let times = n.made as f64 / n.asked.max(1) as f64;
-        let _ =
-            writeln!(out, "  makes {} operations, {times:.1} times the {} of the program", n.made, n.asked);
+        let _ = writeln!(
+            out,
+            "  makes {}, {times:.1} times the {} of the program",
+            counted(n.made, "operation"),
+            n.asked
+        );
     }
     for h in &f.hints {
         let place = h.place.as_ref().map(|p| format!(" behind {}", short(p))).unwrap_or_default();
         let _ = writeln!(
             out,
-            "  hint: .materialize(){place} would make {} operations and move {} bytes, {:.0}% less time",
-            h.operations,
-            h.bytes,
+            "  hint: .materialize(){place} would make {} and move {}, {:.0}% less time",
+            counted(h.operations, "operation"),
+            counted(h.bytes, "byte"),
             100.0 * h.saves
         );
     }
@@ -79,7 +85,7 @@ fn function(f: &Function) -> String {
     for t in &f.temporaries {
         let extents: Vec<String> = t.extents.iter().map(|e| e.formula.clone()).collect();
         let of = if extents.is_empty() { "one".into() } else { extents.join(" by ") };
-        let _ = writeln!(out, "  keeps {}: {of} {}, {} bytes", t.name, t.element, t.bytes);
+        let _ = writeln!(out, "  keeps {}: {of} {}, {}", t.name, t.element, counted(&t.bytes, "byte"));
     }
     for r in &f.records {
         let (done, used) = (if r.is_result { "written" } else { "read" }, r.used_bytes);
@@ -87,13 +93,15 @@ fn function(f: &Function) -> String {
         let _ = match r.is_struct {
             true => writeln!(
                 out,
-                "{used} of the {} bytes of a struct, whose lines of memory move whole; an array a field moves {used} bytes an element",
-                r.struct_bytes
+                "{used} of the {} of a struct, whose lines of memory move whole; an array a field moves {} an element",
+                counted(r.struct_bytes, "byte"),
+                counted(used, "byte")
             ),
             false => writeln!(
                 out,
-                "{used} bytes an element in an array a field; an array of structs has {} bytes an element",
-                r.struct_bytes
+                "{} an element in an array a field; an array of structs has {} an element",
+                counted(used, "byte"),
+                counted(r.struct_bytes, "byte")
             ),
         };
     }
@@ -143,10 +151,9 @@ pub(super) fn names(f: &Function, report: &str) -> String {
 }
 
 pub(super) fn launches(f: &Function) -> String {
-    match f.launches.formula.as_str() {
-        "1" => "1 launch".into(),
-        _ => format!("{} launches", f.launches),
-    }
+    let n = f.launches.to_string();
+    let plural = if n == "1" || n.ends_with(" = 1") { "" } else { "es" };
+    format!("{n} launch{plural}")
 }
 
 /// Writes the share of a copy's speed that a call reaches.
@@ -186,7 +193,7 @@ fn kernel(out: &mut String, k: &Kernel, of_many: bool) {
     let times = match k.launches.formula.as_str() {
         "1" => String::new(),
         _ if k.computes.iter().any(|c| c.what == "copies") => format!(", if {}", k.launches.formula),
-        _ => format!(", {} times", k.launches),
+        _ => format!(", {}", counted(&k.launches, "time")),
     };
     let _ = writeln!(out, "  {}: {space}{times}", k.name);
     if let Some(alternative) = &k.replaced_by {
@@ -199,11 +206,10 @@ fn kernel(out: &mut String, k: &Kernel, of_many: bool) {
     k.hoisted.iter().for_each(|h| hoisted(out, h));
     moves(out, k.bytes_per_element, &k.bytes, &k.arrays);
     if k.scratch_bytes_per_tile > 0 {
-        let _ = writeln!(out, "    leaves {} bytes a tile for the join", k.scratch_bytes_per_tile);
+        let _ = writeln!(out, "    leaves {} a tile for the join", counted(k.scratch_bytes_per_tile, "byte"));
     }
     if let Some(n) = &k.operations_per_element {
-        let what = if n.formula == "1" { "operation" } else { "operations" };
-        let _ = writeln!(out, "    computes {n} {what} an element");
+        let _ = writeln!(out, "    computes {} an element", counted(n, "operation"));
     }
     if of_many {
         prediction(out, "    ", k.predicted.as_ref());
@@ -229,7 +235,10 @@ fn line(l: &Line) -> String {
     match kinds.len() {
         0 => short(&l.place),
         1..=MAX_KINDS => format!("{} ({})", short(&l.place), kinds.join(", ")),
-        _ => format!("{} ({} operations)", short(&l.place), l.operations.values().sum::<u64>()),
+        _ => {
+            let all = counted(l.operations.values().sum::<u64>(), "operation");
+            format!("{} ({all})", short(&l.place))
+        }
     }
 }
 
@@ -258,9 +267,9 @@ fn moves(out: &mut String, of_element: Option<u64>, bytes: &Amount, arrays: &[Ar
             _ => format!("reads {} by other indices ({})", a.name, a.bytes.formula),
         })
         .collect();
-    let each = of_element.map(|n| format!("{n} bytes an element, ")).unwrap_or_default();
+    let each = of_element.map(|n| format!("{} an element, ", counted(n, "byte"))).unwrap_or_default();
     if !parts.is_empty() {
-        let _ = writeln!(out, "    moves {each}{bytes} bytes in all: {}", parts.join(", "));
+        let _ = writeln!(out, "    moves {each}{} in all: {}", counted(bytes, "byte"), parts.join(", "));
     }
 }
 
@@ -282,7 +291,7 @@ fn on_gpu(out: &mut String, g: &Gpu) {
     }
     let _ = writeln!(out, "    on a GPU, the first that may run:");
     let rows = g.variants.iter().map(|v| {
-        let words = format!("{}; {} threads, {}", v.strategy_in_words, v.threads, v.block);
+        let words = format!("{}; {}, {}", v.strategy_in_words, counted(v.threads, "thread"), v.block);
         (v.entry.as_str(), words, &v.conditions[..])
     });
     variants(out, &rows.collect::<Vec<_>>());
@@ -303,17 +312,23 @@ fn on_gpu(out: &mut String, g: &Gpu) {
 fn launched(out: &mut String, l: &Launched) {
     let kernel = |k: &Started| {
         let span = k.span.map_or(String::new(), |n| format!(", span {n}"));
-        format!("{}, {} of {} threads{span}", k.entry, count(k.blocks as usize, "block", "blocks"), k.threads)
+        let blocks = count(k.blocks as usize, "block", "blocks");
+        format!("{}, {blocks} of {}{span}", k.entry, counted(k.threads, "thread"))
     };
     let kernels: Vec<String> = l.kernels.iter().map(kernel).collect();
     let kernels = if kernels.is_empty() { "nothing".into() } else { kernels.join(", then ") };
     let scratch = match (l.scratch_bytes, l.counters) {
         (0, _) => String::new(),
-        (bytes, 0) => format!("; {bytes} bytes of scratch"),
-        (bytes, n) => format!("; {bytes} bytes of scratch, {}", count(n as usize, "counter", "counters")),
+        (bytes, 0) => format!("; {} of scratch", counted(bytes, "byte")),
+        (bytes, n) => {
+            format!("; {} of scratch, {}", counted(bytes, "byte"), count(n as usize, "counter", "counters"))
+        }
     };
-    let _ =
-        writeln!(out, "      with these sizes on {} multiprocessors: {kernels}{scratch}", l.multiprocessors);
+    let _ = writeln!(
+        out,
+        "      with these sizes on {}: {kernels}{scratch}",
+        counted(l.multiprocessors, "multiprocessor")
+    );
 }
 
 fn variants(out: &mut String, rows: &[(&str, String, &[String])]) {
@@ -328,5 +343,5 @@ fn variants(out: &mut String, rows: &[(&str, String, &[String])]) {
 /// Returns the file name without its folders.
 fn short(p: &Place) -> String {
     let file = p.file.rsplit(['/', '\\']).next().unwrap_or(&p.file);
-    format!("{file}:{}:{}", p.line, p.column)
+    if p.column == 0 { format!("{file}:{}", p.line) } else { format!("{file}:{}:{}", p.line, p.column) }
 }

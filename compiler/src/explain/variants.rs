@@ -1,7 +1,8 @@
 //! Describes the variants of a kernel and the conditions under which each one runs.
 
-use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Kernel, Launched};
+use super::model::{Alternative, Cpu, CpuVariant, Gpu, GpuVariant, Kernel, Launched};
 use crate::core::TILE;
+use crate::counted;
 use crate::driver::{Compiled, GpuCode};
 use crate::plan::gpu::{self, Grid};
 use crate::plan::{ANY_LENGTH, Launch, Place};
@@ -83,60 +84,62 @@ pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
     kernel.is_some_and(|k| k.gpu_variants().iter().any(is_first))
 }
 
+fn plane(rows: u32, columns: u32) -> String {
+    format!("{} by {}", counted(rows, "row"), counted(columns, "column"))
+}
+
 /// Describes the part of the index space that a block computes.
 fn block(v: &gpu::GpuVariant) -> String {
     match v.grid {
-        Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
+        Grid::Elements(n) => format!("{} a block, {} a thread", counted(n, "element"), n / v.threads.max(1)),
         Grid::Plane { rows, columns: cols } => {
-            format!("{rows} rows by {cols} columns a block, {} a thread", rows * cols / v.threads.max(1))
+            format!("{} a block, {} a thread", plane(rows, cols), rows * cols / v.threads.max(1))
         }
         Grid::Volume { planes, rows, columns: cols } => {
             let each = planes * rows * cols / v.threads.max(1);
-            format!("{planes} planes of {rows} rows by {cols} columns a block, {each} a thread")
+            format!("{} of {} a block, {each} a thread", counted(planes, "plane"), plane(rows, cols))
         }
         Grid::Stream { rows, columns: cols, min_planes: least, max_planes: most, .. } => {
             let each = rows * cols / v.threads.max(1);
-            format!(
-                "{least} to {most} planes of {rows} rows by {cols} columns a block, {each} of each a thread"
-            )
+            format!("{least} to {most} planes of {} a block, {each} of each a thread", plane(rows, cols))
         }
         Grid::Tiles { min_span: 1, max_span: 1 } => format!("a tile of {TILE} for 128 threads"),
         Grid::Tiles { min_span: least, max_span: most } => {
             format!("{least} to {most} tiles of {TILE} for 128 threads")
         }
-        Grid::Segments(n) => format!("{n} segments a block"),
-        Grid::Clusters { blocks, segments: 1 } => format!("a segment for a cluster of {blocks} blocks"),
+        Grid::Segments(n) => format!("{} a block", counted(n, "segment")),
+        Grid::Clusters { blocks, segments: 1 } => {
+            format!("a segment for a cluster of {}", counted(blocks, "block"))
+        }
         Grid::Clusters { blocks, segments } => {
-            format!("{segments} segments for a cluster of {blocks} blocks")
+            format!("{segments} segments for a cluster of {}", counted(blocks, "block"))
         }
         Grid::SegmentTiles { min_span: least, max_span: most } => {
             format!("{} to {} tiles of {TILE} of a segment a block", 8 * least, 8 * most)
         }
         Grid::Strips { columns: n, min_span: least, max_span: most } => {
-            format!("{n} segments a block, {} to {} columns of a tile", 8 * least, 8 * most)
+            format!("{} a block, {} to {} columns of a tile", counted(n, "segment"), 8 * least, 8 * most)
         }
         Grid::Panels { rows, columns: cols } => {
             let each = rows * cols / v.threads.max(1);
-            format!("a panel of {rows} rows by {cols} columns a block, {each} a thread")
+            format!("a panel of {} a block, {each} a thread", plane(rows, cols))
         }
         Grid::Sums { .. } => "adds the panels of the one above".into(),
-        Grid::Packs(n) => format!("copies the operands to aligned rows, {n} elements a thread"),
+        Grid::Packs(n) => format!("copies the operands to aligned rows, {} a thread", counted(n, "element")),
         Grid::Packed { rows, columns: cols } => {
             let each = rows * cols / v.threads.max(1);
-            format!(
-                "multiplies what the one above copies, {rows} rows by {cols} columns a block, {each} a thread"
-            )
+            format!("multiplies what the one above copies, {} a block, {each} a thread", plane(rows, cols))
         }
-        Grid::Parts(n) => format!("{n} columns of a tile of {TILE} rows a block"),
-        Grid::Joins(n) => format!("joins the parts of the one above, {n} columns a block"),
-        Grid::Fills(n) => format!("fills {n} bins a block"),
+        Grid::Parts(n) => format!("{} of a tile of {TILE} rows a block", counted(n, "column")),
+        Grid::Joins(n) => format!("joins the parts of the one above, {} a block", counted(n, "column")),
+        Grid::Fills(n) => format!("fills {} a block", counted(n, "bin")),
         Grid::Shares(n) => {
             format!("joins to what the one above fills, a block of a part for {n} of its bins")
         }
-        Grid::Stores(n) => format!("computes {n} elements a block"),
+        Grid::Stores(n) => format!("computes {} a block", counted(n, "element")),
         Grid::Stored => format!("a tile of {TILE} of what the one above computes for 128 threads"),
         Grid::Tickets { resident, .. } => {
-            format!("segments by ticket, {resident} blocks a multiprocessor")
+            format!("segments by ticket, {} a multiprocessor", counted(resident, "block"))
         }
         Grid::One => "one block".into(),
     }
@@ -150,21 +153,21 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
     let (guards, steps) = (v.guards, v.steps_per_launch.map(NonZeroU32::get));
     let limit = |n: Option<u32>, text: fn(u32) -> String| (n.is_some(), n.map_or(String::new(), text));
     let conditions = [
-        limit(p.max_rows, |n| format!("{n} rows or fewer")),
-        limit(p.max_columns, |n| format!("{n} columns or fewer")),
-        limit(p.min_rows, |n| format!("{n} rows or more")),
-        limit(p.min_columns, |n| format!("{n} columns or more")),
+        limit(p.max_rows, |n| format!("{} or fewer", counted(n, "row"))),
+        limit(p.max_columns, |n| format!("{} or fewer", counted(n, "column"))),
+        limit(p.min_rows, |n| format!("{} or more", counted(n, "row"))),
+        limit(p.min_columns, |n| format!("{} or more", counted(n, "column"))),
         limit(
             p.max_blocks,
             if is_panel {
-                |n| format!("{n} blocks or fewer a panel")
+                |n| format!("{} or fewer a panel", counted(n, "block"))
             } else {
-                |n| format!("{n} blocks or fewer")
+                |n| format!("{} or fewer", counted(n, "block"))
             },
         ),
-        limit(p.max_elements, |n| format!("{n} elements or fewer for each multiprocessor")),
-        limit(p.min_inner_length, |n| format!("sums of {n} elements or more")),
-        limit(p.min_blocks, |n| format!("{n} blocks or more")),
+        limit(p.max_elements, |n| format!("{} or fewer for each multiprocessor", counted(n, "element"))),
+        limit(p.min_inner_length, |n| format!("sums of {} or more", counted(n, "element"))),
+        limit(p.min_blocks, |n| format!("{} or more", counted(n, "block"))),
         limit(p.min_busy, |n| format!("{n} % of the device busy or more")),
         (guards.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
@@ -173,8 +176,8 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         limit(guards.architecture, |n| format!("sm_{n} only")),
         limit(guards.longest, |n| format!("segments of up to {n}")),
         limit(guards.multiple.map(NonZeroU32::get), of_a_multiple),
-        limit(guards.neighbours.map(NonZeroU32::get), |n| format!("a multiple of {n} columns")),
-        limit(steps, |n| format!("up to {n} steps at once")),
+        limit(guards.neighbours.map(NonZeroU32::get), |n| format!("a multiple of {}", counted(n, "column"))),
+        limit(steps, |n| format!("up to {} at once", counted(n, "step"))),
         limit(guards.extent.map(NonZeroU32::get), |n| format!("axes of {n} or more")),
         (guards.narrow, "31-bit indices".into()),
         (guards.noalias, "outputs apart from inputs".into()),
@@ -183,16 +186,22 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
 }
 
 /// Returns a warning if the cost of an element contains an extent, and no strategy shares the loop
-/// among threads.
-pub fn warning(k: &Kernel) -> Option<String> {
-    let first = k.gpu.as_ref()?.variants.first()?;
+/// among threads. An alternative that runs instead has strategies of its own.
+pub fn warning(k: &Kernel, alternatives: &[Alternative]) -> Option<String> {
+    let is_alone = |g: &Gpu| g.variants.first().is_some_and(|v| v.strategy == Strategy::ElementLoops.name());
+    let gpu = k.gpu.as_ref().filter(|g| is_alone(g))?;
+    if k.replaced_by.is_some() || gpu.absent.is_some() {
+        return None;
+    }
+    let is_other = |a: &&Alternative| a.runs != Some(false) && a.instead_of.contains(&k.name);
+    let is_better = |a: &&Alternative| a.gpu.as_ref().is_some_and(|g| g.absent.is_none() && !is_alone(g));
+    let other = alternatives.iter().filter(is_other).find(is_better);
     let has_extent =
         |formula: &str| ["len(", "rows(", "cols(", "extent("].iter().any(|name| formula.contains(name));
     let cost = k.operations_per_element.as_ref().filter(|n| has_extent(&n.formula))?;
-    (first.strategy == Strategy::ElementLoops.name()).then(|| {
-        let what = "an element's cost contains an extent, and each thread of a GPU computes it alone";
-        format!("{}: {what}: {} operations", k.name, cost.formula)
-    })
+    let what = "an element's cost contains an extent, and each thread of a GPU computes it alone";
+    let unless = other.map(|a| format!(", where {} does not run instead", a.name)).unwrap_or_default();
+    Some(format!("{}: {what}{unless}: {}", k.name, counted(&cost.formula, "operation")))
 }
 
 /// Says which lengths of segments a variant takes.

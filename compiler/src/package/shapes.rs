@@ -2,6 +2,7 @@
 //! plan.
 
 use crate::core::Rule;
+use crate::counted;
 use crate::plan::{HostId, HostOp, Plan, Step};
 use crate::scalar::BinaryOp;
 use indexmap::IndexMap;
@@ -99,7 +100,7 @@ fn as_long_as(plan: &Plan, axes: &[Axis]) -> String {
         return format!(", as {size} as {}", first.name);
     }
     let list: Vec<String> = axes.iter().map(|(p, axis)| plan.length(*p, *axis)).collect();
-    format!(" of {} elements", list.join(" x "))
+    format!(" of {}", counted(list.join(" x "), "element"))
 }
 
 /// Describes the shape of an array parameter by the parameters before it; the text may be empty.
@@ -121,11 +122,10 @@ pub fn result(plan: &Plan, index: usize) -> String {
             let leaders = leaders(plan);
             as_long_as(plan, &axes.iter().map(|a| leaders[a]).collect::<Vec<_>>())
         }
-        ([one], _) if constant(plan, *one) == Some(1) => " of 1 element".into(),
-        ([one], _) => format!(" of {} elements", render(plan, *one, 0)),
+        ([one], _) => format!(" of {}", counted(render(plan, *one, 0), "element")),
         _ => {
             let list: Vec<_> = extents.iter().map(|id| render(plan, *id, 4)).collect();
-            format!(" of {} elements", list.join(" x "))
+            format!(" of {}", counted(list.join(" x "), "element"))
         }
     }
 }

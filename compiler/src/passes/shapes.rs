@@ -30,12 +30,14 @@ fn never_holds(g: &Graph, r: &Require) -> Option<String> {
         (Some(a), Some(b)) => r.rule.violation(&r.subject, a, b),
         _ => match r.rule {
             Rule::Same => format!("the lengths always differ (by {} or more)", d.constant.abs()),
-            Rule::Stop => format!("the slice always stops {} or more past the end", -d.constant),
+            Rule::Stop => {
+                format!("{} always stops {} or more past the end", Rule::taken(&r.subject), -d.constant)
+            }
             Rule::Order if Rule::is_of_windows(&r.subject) => {
                 "the window is always wider than the array".into()
             }
-            Rule::Order => "the slice always stops before its start".into(),
-            Rule::Start => "the slice always starts below 0".into(),
+            Rule::Order => format!("{} always stops before its start", Rule::taken(&r.subject)),
+            Rule::Start => format!("{} always starts below 0", Rule::taken(&r.subject)),
             Rule::Stride => "the stride is always below 1".into(),
             Rule::Index => "the index is always negative".into(),
             Rule::Inside => format!("the index is always {} or more past the end", -d.constant),

@@ -7,8 +7,8 @@
 //! the first one.
 //!
 //! ```text
-//! site "with_len: {} elements are kept, not {} (stats.rs:12:5)"
-//! site "+ with_len: {} elements are kept, not {} (stats.rs:12:5)"
+//! site "with_len: the number of elements that are kept is {}, not {} (stats.rs:12:5)"
+//! site "+ with_len: the number of elements that are kept is {}, not {} (stats.rs:12:5)"
 //! ```
 
 /// The text before the message of a site for the second number.

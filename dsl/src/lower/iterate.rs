@@ -27,7 +27,10 @@ impl Lowering {
         // behind the states is the number of steps, whose place is the last argument
         let is_number = which as usize == all.states.len();
         let which = if is_number { args.len() as u32 - 1 } else { which };
-        self.b.iterate(core::Op::Iterate { step, which, form, count, args })
+        self.b.set_word(Some(all.word().into()));
+        let value = self.b.iterate(core::Op::Iterate { step, which, form, count, args });
+        self.b.set_word(None);
+        value
     }
 
     fn step(&mut self, node: NodeRef, all: &Iteration) -> Result<Lowered> {
@@ -72,6 +75,7 @@ impl Lowering {
         }
         let place = self.place(node.at);
         inner.b.at(place);
+        inner.b.set_word(Some(all.word().into()));
         Ok(inner)
     }
 

@@ -135,9 +135,11 @@ impl Lowering {
         if !self.composites.contains_key(&key) {
             let operands: Vec<NodeId> = all.operands.iter().map(|n| self.id(n)).collect();
             let operator = all.operator.as_ref().map(|f| self.close(f));
-            let values =
-                self.b.composite(all.which, Operands { values: &operands, operator: operator.as_ref() })?;
-            self.composites.insert(key, values);
+            let of = Operands { values: &operands, operator: operator.as_ref() };
+            self.b.set_word(Some(all.word.into()));
+            let values = self.b.composite(all.which, of);
+            self.b.set_word(None);
+            self.composites.insert(key, values?);
         }
         Ok(self.composites[&key][which as usize])
     }

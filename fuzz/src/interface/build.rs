@@ -152,6 +152,19 @@ pub(super) fn at(t: &mut Thread) -> Done {
     done(unsafe { agpu_builder_at(builder, pointer(file), line) }, true)
 }
 
+pub(super) fn at_column(t: &mut Thread) -> Done {
+    let (builder, file) = (t.builder().0, t.text(&[c"a.cpp", c"b/c.py"]));
+    let [line, column] = [t.int() as i32, t.int() as i32];
+    // SAFETY: as above.
+    done(unsafe { agpu_builder_at_column(builder, pointer(file), line, column) }, true)
+}
+
+pub(super) fn word(t: &mut Thread) -> Done {
+    let (builder, word) = (t.builder().0, t.text(&[c"with_len", c"+, *", c""]));
+    // SAFETY: as above.
+    done(unsafe { agpu_builder_word(builder, pointer(word)) }, true)
+}
+
 pub(super) fn fast_math(t: &mut Thread) -> Done {
     let (builder, on) = (t.builder().0, t.rng.one_in(2));
     // SAFETY: as above.

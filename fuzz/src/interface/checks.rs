@@ -80,6 +80,8 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_builder_create", build::create),
     ("agpu_builder_free", build::free),
     ("agpu_builder_at", build::at),
+    ("agpu_builder_at_column", build::at_column),
+    ("agpu_builder_word", build::word),
     ("agpu_builder_fast_math", build::fast_math),
     ("agpu_builder_tensor_cores", build::tensor_cores),
     ("agpu_builder_stencil", stencils::strategy),

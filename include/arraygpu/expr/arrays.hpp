@@ -139,117 +139,117 @@ template <class A, detail::if_array<A> = 0> std::size_t size(const A &a) { retur
 
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
 template <class A, detail::if_vector<A> = 0> auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
-                                                        const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::part(a, 0, start, stop, stride, {file, line});
+                                                        detail::place here = ARRAYGPU_HERE) {
+    return detail::part(a, 0, start, stop, stride, here.of("slice"));
 }
 /// These rows of a matrix, and of these the columns from col_start up to, not including, col_stop; every row_stride-th and col_stride-th.
 template <class A, detail::if_matrix<A> = 0>
 auto slice(const A &a, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop, std::int64_t row_stride = 1,
-           std::int64_t col_stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto rows = detail::part(a, 0, row_start, row_stop, row_stride, {file, line});
-    return detail::part(rows, 1, col_start, col_stop, col_stride, {file, line});
+           std::int64_t col_stride = 1, detail::place here = ARRAYGPU_HERE) {
+    const auto rows = detail::part(a, 0, row_start, row_stop, row_stride, here.of("slice"));
+    return detail::part(rows, 1, col_start, col_stop, col_stride, here.of("slice"));
 }
 /// The planes, the rows, the columns start, start + stride, ... below stop: of a matrix, of an array of three dimensions.
 template <class A, detail::if_volume<A> = 0> auto slice_planes(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
-                                                               const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::part(a, 0, start, stop, stride, {file, line});
+                                                               detail::place here = ARRAYGPU_HERE) {
+    return detail::part(a, 0, start, stop, stride, here.of("slice_planes"));
 }
 template <class A, detail::if_planar<A> = 0> auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
-                                                             const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::part(a, detail::rows_of<A>(), start, stop, stride, {file, line});
+                                                             detail::place here = ARRAYGPU_HERE) {
+    return detail::part(a, detail::rows_of<A>(), start, stop, stride, here.of("slice_rows"));
 }
 template <class A, detail::if_planar<A> = 0> auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
-                                                             const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::part(a, detail::rows_of<A>() + 1, start, stop, stride, {file, line});
+                                                             detail::place here = ARRAYGPU_HERE) {
+    return detail::part(a, detail::rows_of<A>() + 1, start, stop, stride, here.of("slice_cols"));
 }
 /// The last element, row, or plane first.
-template <class A, detail::if_array<A> = 0> auto reverse(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reversed(a, 0, {file, line});
+template <class A, detail::if_array<A> = 0> auto reverse(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::reversed(a, 0, here.of("reverse"));
 }
 /// The last plane, row, column first.
-template <class A, detail::if_volume<A> = 0> auto reverse_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reversed(a, 0, {file, line});
+template <class A, detail::if_volume<A> = 0> auto reverse_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::reversed(a, 0, here.of("reverse_planes"));
 }
-template <class A, detail::if_planar<A> = 0> auto reverse_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reversed(a, detail::rows_of<A>(), {file, line});
+template <class A, detail::if_planar<A> = 0> auto reverse_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::reversed(a, detail::rows_of<A>(), here.of("reverse_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto reverse_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reversed(a, detail::rows_of<A>() + 1, {file, line});
+template <class A, detail::if_planar<A> = 0> auto reverse_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::reversed(a, detail::rows_of<A>() + 1, here.of("reverse_cols"));
 }
 /// Rows as columns.
-template <class A, detail::if_matrix<A> = 0> auto transpose(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 2>(detail::exchanged(detail::operand<A>::node(a), 0, 1, {file, line}));
+template <class A, detail::if_matrix<A> = 0> auto transpose(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return expr<detail::element_type<A>, 2>(detail::exchanged(detail::operand<A>::node(a), 0, 1, here.of("transpose")));
 }
 /// The same elements with the axes in another order: axis k of the result is the k-th of these axes (0: planes, 1: rows, 2: columns).
 template <int First, int Second, int Third, class A, detail::if_volume<A> = 0>
-auto permute(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto permute(const A &a, detail::place here = ARRAYGPU_HERE) {
     constexpr bool is_order = (1 << First | 1 << Second | 1 << Third) == 7;
     static_assert(is_order, "permute<2, 0, 1>(x): these are no order of the axes 0, 1 and 2");
     detail::node_ptr array = detail::operand<A>::node(a);
     if constexpr (is_order) {
-        if (First != 0) array = detail::exchanged(std::move(array), 0, First, {file, line});
+        if (First != 0) array = detail::exchanged(std::move(array), 0, First, here.of("permute"));
         // the axis that now stands where axis 0 came from is 0
-        if (Second != (First == 1 ? 0 : 1)) array = detail::exchanged(std::move(array), 1, 2, {file, line});
+        if (Second != (First == 1 ? 0 : 1)) array = detail::exchanged(std::move(array), 1, 2, here.of("permute"));
     }
     return expr<detail::element_type<A>, 3>(std::move(array));
 }
 /// Row i, column j; inside of a traced function the index may be a traced one, which reads as at() does.
 template <class A, class I, detail::if_matrix<A> = 0>
-auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 0, detail::index_node(i), {file, line}));
+auto row(const A &a, const I &i, detail::place here = ARRAYGPU_HERE) {
+    return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 0, detail::index_node(i), here.of("row")));
 }
 template <class A, class I, detail::if_matrix<A> = 0>
-auto col(const A &a, const I &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 1, detail::index_node(j), {file, line}));
+auto col(const A &a, const I &j, detail::place here = ARRAYGPU_HERE) {
+    return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 1, detail::index_node(j), here.of("col")));
 }
 /// Plane k of an array of three dimensions, a matrix; its index is as that of a row.
 template <class A, class I, detail::if_volume<A> = 0>
-auto plane(const A &a, const I &k, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 2>(detail::picked(detail::operand<A>::node(a), 0, detail::index_node(k), {file, line}));
+auto plane(const A &a, const I &k, detail::place here = ARRAYGPU_HERE) {
+    return expr<detail::element_type<A>, 2>(detail::picked(detail::operand<A>::node(a), 0, detail::index_node(k), here.of("plane")));
 }
 /// An array of n planes, each of which is the matrix.
 template <class A, class N, detail::if_matrix<A> = 0>
-auto spread_planes(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto spread_planes(const A &a, const N &n, detail::place here = ARRAYGPU_HERE) {
     return expr<detail::element_type<A>, 3>(
-        detail::spread(detail::operand<A>::node(a), 0, detail::index_node(n), detail::known_length(n), {file, line}));
+        detail::spread(detail::operand<A>::node(a), 0, detail::index_node(n), detail::known_length(n), here.of("spread_planes")));
 }
 /// A matrix of n rows, each of which is the vector; a matrix of n such columns.
 template <class A, class N, detail::if_vector<A> = 0>
-auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto spread_rows(const A &a, const N &n, detail::place here = ARRAYGPU_HERE) {
     return expr<detail::element_type<A>, 2>(
-        detail::spread(detail::operand<A>::node(a), 0, detail::index_node(n), detail::known_length(n), {file, line}));
+        detail::spread(detail::operand<A>::node(a), 0, detail::index_node(n), detail::known_length(n), here.of("spread_rows")));
 }
 template <class A, class N, detail::if_vector<A> = 0>
-auto spread_cols(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto spread_cols(const A &a, const N &n, detail::place here = ARRAYGPU_HERE) {
     return expr<detail::element_type<A>, 2>(
-        detail::spread(detail::operand<A>::node(a), 1, detail::index_node(n), detail::known_length(n), {file, line}));
+        detail::spread(detail::operand<A>::node(a), 1, detail::index_node(n), detail::known_length(n), here.of("spread_cols")));
 }
 /// 0, 1, 2, ... n - 1.
-template <class T = std::int64_t, class N> expr<T, 1> iota(const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    detail::node_ptr made = detail::make_node(detail::op::iota, AGPU_I64, 1, detail::index_node(n), detail::place{file, line});
+template <class T = std::int64_t, class N> expr<T, 1> iota(const N &n, detail::place here = ARRAYGPU_HERE) {
+    detail::node_ptr made = detail::make_node(detail::op::iota, AGPU_I64, 1, detail::index_node(n), here.of("iota"));
     return cast<T>(expr<std::int64_t, 1>(detail::with_extents(std::move(made), detail::known_length(n))));
 }
 /// n times the value, which is a number or a scalar expression.
-template <class V, class N, std::enable_if_t<!detail::is_compound<V>, int> = 0> auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class V, class N, std::enable_if_t<!detail::is_compound<V>, int> = 0> auto repeat(const V &value, const N &n, detail::place here = ARRAYGPU_HERE) {
     static_assert(detail::rank_of<V>() == 0, "repeat a scalar; spread_rows and spread_cols repeat a vector");
     using T = typename std::conditional_t<detail::is_operand<V>, detail::elements<void, V>, detail::host_type<V>>::type;
     detail::node_ptr made = detail::make_node(detail::op::fill, detail::type_of<T>::value, 1, detail::index_node(n), detail::node_of<T>(value),
-                                              detail::place{file, line});
+                                              here.of("repeat"));
     return expr<T, 1>(detail::with_extents(std::move(made), detail::known_length(n)));
 }
 /// One element. An index out of range gives 0, and an error when the program has run.
 template <class A, class I, detail::if_vector<A> = 0>
-auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::element(a, {file, line}, i);
+auto at(const A &a, const I &i, detail::place here = ARRAYGPU_HERE) {
+    return detail::element(a, here.of("at"), i);
 }
 template <class A, class I, class J, detail::if_matrix<A> = 0>
-auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::element(a, {file, line}, i, j);
+auto at(const A &a, const I &i, const J &j, detail::place here = ARRAYGPU_HERE) {
+    return detail::element(a, here.of("at"), i, j);
 }
 /// The element in plane k, row i, column j.
 template <class A, class K, class I, class J, detail::if_volume<A> = 0>
-auto at(const A &a, const K &k, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::element(a, {file, line}, k, i, j);
+auto at(const A &a, const K &k, const I &i, const J &j, detail::place here = ARRAYGPU_HERE) {
+    return detail::element(a, here.of("at"), k, i, j);
 }
 namespace detail {
 template <class A, class... I> constexpr bool is_misread() {
@@ -263,7 +263,7 @@ template <class A, class... I, std::enable_if_t<detail::is_misread<A, I...>(), i
 }
 /// The product of two matrices; of two arrays of three dimensions that of each plane with the same plane.
 template <class A, class B, detail::if_planar<A> = 0, detail::if_planar<B> = 0>
-auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto matmul(const A &a, const B &b, detail::place here = ARRAYGPU_HERE) {
     using T = detail::element_type<A, B>;
     constexpr int rank = detail::rank_of<A>();
     detail::has_sums<T>();
@@ -272,7 +272,7 @@ auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int lin
     detail::extents_in extents = detail::extents_of(*left.get());
     extents.n[rank - 1] = right->extent[rank - 1];
     return expr<T, rank>(detail::with_extents(
-        detail::make_node(detail::op::matmul, detail::type_of<T>::value, rank, std::move(left), std::move(right), detail::place{file, line}), extents));
+        detail::make_node(detail::op::matmul, detail::type_of<T>::value, rank, std::move(left), std::move(right), here.of("matmul")), extents));
 }
 
 /// Says what is wrong.
@@ -281,53 +281,53 @@ template <class A, class B, detail::if_planar<A> = 0, detail::if_vector<B> = 0> 
 }
 
 /// Reductions of all elements, in the order of docs/semantics.md section 5, which depends on their number alone.
-template <class A, detail::if_array<A> = 0> auto sum(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto sum(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_sums<detail::element_type<A>>();
-    return detail::reduction<detail::element_type<A>, 0>(detail::op::sum, a, {file, line});
+    return detail::reduction<detail::element_type<A>, 0>(detail::op::sum, a, here.of("sum"));
 }
-template <class A, detail::if_array<A> = 0> auto product(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto product(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_sums<detail::element_type<A>>();
-    return detail::reduction<detail::element_type<A>, 0>(detail::op::product, a, {file, line});
+    return detail::reduction<detail::element_type<A>, 0>(detail::op::product, a, here.of("product"));
 }
-template <class A, detail::if_array<A> = 0> auto min(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto min(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_order<detail::element_type<A>>();
-    return detail::reduction<detail::element_type<A>, 0>(detail::op::least, a, {file, line});
+    return detail::reduction<detail::element_type<A>, 0>(detail::op::least, a, here.of("min"));
 }
-template <class A, detail::if_array<A> = 0> auto max(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto max(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_order<detail::element_type<A>>();
-    return detail::reduction<detail::element_type<A>, 0>(detail::op::greatest, a, {file, line});
+    return detail::reduction<detail::element_type<A>, 0>(detail::op::greatest, a, here.of("max"));
 }
-template <class A, detail::if_array<A> = 0> auto any(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto any(const A &a, detail::place here = ARRAYGPU_HERE) {
     static_assert(std::is_same_v<detail::element_type<A>, bool>, "any and all are of truth values: compare the numbers first");
-    return detail::reduction<bool, 0>(detail::op::any, a, {file, line});
+    return detail::reduction<bool, 0>(detail::op::any, a, here.of("any"));
 }
-template <class A, detail::if_array<A> = 0> auto all(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto all(const A &a, detail::place here = ARRAYGPU_HERE) {
     static_assert(std::is_same_v<detail::element_type<A>, bool>, "any and all are of truth values: compare the numbers first");
-    return detail::reduction<bool, 0>(detail::op::all, a, {file, line});
+    return detail::reduction<bool, 0>(detail::op::all, a, here.of("all"));
 }
 template <class A, class B, detail::if_array<A> = 0, detail::if_array<B> = 0>
-auto dot(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto dot(const A &a, const B &b, detail::place here = ARRAYGPU_HERE) {
     using T = detail::element_type<A, B>;
     detail::has_sums<T>();
     static_assert(detail::rank_of<A>() == detail::rank_of<B>(), "dot of arrays of different ranks");
     return expr<T, 0>(detail::make_node(detail::op::dot, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::operand<B>::node(b),
-                                        detail::place{file, line}));
+                                        here.of("dot")));
 }
 /// The square root of dot(a, a).
-template <class A, detail::if_array<A> = 0> auto norm(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto norm(const A &a, detail::place here = ARRAYGPU_HERE) {
     const expr<detail::element_type<A>, detail::rank_of<A>()> once(detail::operand<A>::node(a));
-    return arraygpu::sqrt(arraygpu::dot(once, once, file, line));
+    return arraygpu::sqrt(arraygpu::dot(once, once, here.of("norm")));
 }
 /// The sums of a matrix's rows (a vector of rows() elements), of its columns (cols() elements).
-template <class A, detail::if_matrix<A> = 0> auto sum_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_matrix<A> = 0> auto sum_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_sums<detail::element_type<A>>();
-    expr<detail::element_type<A>, 1> made = detail::reduction<detail::element_type<A>, 1>(detail::op::row_sums, a, {file, line});
+    expr<detail::element_type<A>, 1> made = detail::reduction<detail::element_type<A>, 1>(detail::op::row_sums, a, here.of("sum_rows"));
     made.c_node()->extent[0] = made.c_node()->operands[0]->extent[0];
     return made;
 }
-template <class A, detail::if_matrix<A> = 0> auto sum_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_matrix<A> = 0> auto sum_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_sums<detail::element_type<A>>();
-    expr<detail::element_type<A>, 1> made = detail::reduction<detail::element_type<A>, 1>(detail::op::col_sums, a, {file, line});
+    expr<detail::element_type<A>, 1> made = detail::reduction<detail::element_type<A>, 1>(detail::op::col_sums, a, here.of("sum_cols"));
     made.c_node()->extent[0] = made.c_node()->operands[0]->extent[1];
     return made;
 }

@@ -228,7 +228,7 @@ template <class Out, class E> void list_results(result_list &all, Out &out, cons
         static_assert(is_std_vector<Out>, "the results of a std::vector of expressions are a std::vector");
         if constexpr (is_std_vector<Out>) {
             if (!out.empty() && out.size() != e.size())
-                throw error(AGPU_ERROR_SHAPE, "a std::vector of " + std::to_string(out.size()) + " results of " + std::to_string(e.size()) + " expressions");
+                throw error(AGPU_ERROR_SHAPE, "a std::vector of " + number_of(std::int64_t(out.size()), "result") + " of " + number_of(std::int64_t(e.size()), "expression"));
             while (out.size() < e.size()) out.push_back(unmade<typename Out::value_type>::of());
             for (std::size_t i = 0; i < e.size(); ++i) list_results(all, out[i], e[i]);
         }
@@ -302,7 +302,7 @@ private:
             set_parts(std::tuple<const E &>(list));
         } else {
             if (list.size() != sizeof...(To))
-                throw error(AGPU_ERROR_SHAPE, std::to_string(sizeof...(To)) + " results of " + std::to_string(list.size()) + " expressions");
+                throw error(AGPU_ERROR_SHAPE, number_of(sizeof...(To), "result") + " of " + number_of(std::int64_t(list.size()), "expression"));
             result_list all;
             std::size_t next = 0;
             std::apply([&](auto &...out) { (list_results(all, out, list[next++]), ...); }, out_);

@@ -146,13 +146,13 @@ template <class U, class A, detail::if_complex<A> = 0> auto cast(const A &a) {
     return detail::joined_parts(arraygpu::cast<U>(z.re()), arraygpu::cast<U>(z.im()));
 }
 /// The sum of the real parts, and that of the imaginary parts.
-template <class A, detail::if_complex_array<A> = 0> auto sum(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &x) { return arraygpu::sum(x, file, line); });
+template <class A, detail::if_complex_array<A> = 0> auto sum(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &x) { return arraygpu::sum(x, here.of("sum")); });
 }
 /// Four products of the parts.
 template <class A, class B, detail::if_complex_array<A> = 0, detail::if_complex_array<B> = 0>
-auto matmul(const A &x, const B &y, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto product = [&](const auto &p, const auto &q) { return arraygpu::matmul(p, q, file, line); };
+auto matmul(const A &x, const B &y, detail::place here = ARRAYGPU_HERE) {
+    const auto product = [&](const auto &p, const auto &q) { return arraygpu::matmul(p, q, here.of("matmul")); };
     return detail::of_both(x, y, [&](const auto &a, const auto &b, const auto &c, const auto &d) {
         return detail::joined_parts(product(a, c) - product(b, d), product(a, d) + product(b, c));
     });

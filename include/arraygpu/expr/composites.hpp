@@ -91,106 +91,106 @@ template <class O> std::array<node_ptr, 1> offsets_of_segments(const O &offsets)
 /// the part that follows it (docs/semantics.md 5.18). f is associative, up to rounding; it need not be commutative. The vector may be of structs, or a
 /// tuple of vectors, of which the results are a tuple. From the last element on it is reverse(inclusive_scan(reverse(a), init, f)).
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto inclusive_scan(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned(detail::composite::scan, {file, line}, a, init, f);
+auto inclusive_scan(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned(detail::composite::scan, here.of("inclusive_scan"), a, init, f);
 }
 /// The same without the element itself: the first element is `init`.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto exclusive_scan(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned(detail::composite::scan_exclusive, {file, line}, a, init, f);
+auto exclusive_scan(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned(detail::composite::scan_exclusive, here.of("exclusive_scan"), a, init, f);
 }
 /// Sums of `init` and the elements so far.
 template <class A, class I, detail::if_array<A> = 0>
-auto inclusive_scan(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::inclusive_scan(a, init, detail::plus(), file, line);
+auto inclusive_scan(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::inclusive_scan(a, init, detail::plus(), here.of("inclusive_scan"));
 }
 template <class A, class I, detail::if_array<A> = 0>
-auto exclusive_scan(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::exclusive_scan(a, init, detail::plus(), file, line);
+auto exclusive_scan(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::exclusive_scan(a, init, detail::plus(), here.of("exclusive_scan"));
 }
 
 /// inclusive_scan of each row of a matrix, or of each plane of an array of three dimensions, by itself, with the bits of the scan of that vector. The array
 /// may be of structs, or a tuple of arrays.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto inclusive_scan_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_along<detail::lines::rows>(detail::composite::scan_rows, {file, line}, a, init, f);
+auto inclusive_scan_rows(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned_along<detail::lines::rows>(detail::composite::scan_rows, here.of("inclusive_scan_rows"), a, init, f);
 }
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto exclusive_scan_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_along<detail::lines::rows>(detail::composite::scan_rows_exclusive, {file, line}, a, init, f);
+auto exclusive_scan_rows(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned_along<detail::lines::rows>(detail::composite::scan_rows_exclusive, here.of("exclusive_scan_rows"), a, init, f);
 }
 /// Scans of each column by itself, with the same arguments.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto inclusive_scan_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_along<detail::lines::cols>(detail::composite::scan_cols, {file, line}, a, init, f);
+auto inclusive_scan_cols(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned_along<detail::lines::cols>(detail::composite::scan_cols, here.of("inclusive_scan_cols"), a, init, f);
 }
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto exclusive_scan_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_along<detail::lines::cols>(detail::composite::scan_cols_exclusive, {file, line}, a, init, f);
+auto exclusive_scan_cols(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned_along<detail::lines::cols>(detail::composite::scan_cols_exclusive, here.of("exclusive_scan_cols"), a, init, f);
 }
 /// Scans of each plane of an array of three dimensions, the sequence of its elements row by row.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto inclusive_scan_planes(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_along<detail::lines::planes>(detail::composite::scan_planes, {file, line}, a, init, f);
+auto inclusive_scan_planes(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned_along<detail::lines::planes>(detail::composite::scan_planes, here.of("inclusive_scan_planes"), a, init, f);
 }
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto exclusive_scan_planes(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_along<detail::lines::planes>(detail::composite::scan_planes_exclusive, {file, line}, a, init, f);
+auto exclusive_scan_planes(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::scanned_along<detail::lines::planes>(detail::composite::scan_planes_exclusive, here.of("exclusive_scan_planes"), a, init, f);
 }
 /// Sums of `init` and the elements of each row, column or plane so far.
 template <class A, class I, detail::if_array<A> = 0>
-auto inclusive_scan_rows(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::inclusive_scan_rows(a, init, detail::plus(), file, line);
+auto inclusive_scan_rows(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::inclusive_scan_rows(a, init, detail::plus(), here.of("inclusive_scan_rows"));
 }
 template <class A, class I, detail::if_array<A> = 0>
-auto exclusive_scan_rows(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::exclusive_scan_rows(a, init, detail::plus(), file, line);
+auto exclusive_scan_rows(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::exclusive_scan_rows(a, init, detail::plus(), here.of("exclusive_scan_rows"));
 }
 template <class A, class I, detail::if_array<A> = 0>
-auto inclusive_scan_cols(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::inclusive_scan_cols(a, init, detail::plus(), file, line);
+auto inclusive_scan_cols(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::inclusive_scan_cols(a, init, detail::plus(), here.of("inclusive_scan_cols"));
 }
 template <class A, class I, detail::if_array<A> = 0>
-auto exclusive_scan_cols(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::exclusive_scan_cols(a, init, detail::plus(), file, line);
+auto exclusive_scan_cols(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::exclusive_scan_cols(a, init, detail::plus(), here.of("exclusive_scan_cols"));
 }
 template <class A, class I, detail::if_array<A> = 0>
-auto inclusive_scan_planes(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::inclusive_scan_planes(a, init, detail::plus(), file, line);
+auto inclusive_scan_planes(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::inclusive_scan_planes(a, init, detail::plus(), here.of("inclusive_scan_planes"));
 }
 template <class A, class I, detail::if_array<A> = 0>
-auto exclusive_scan_planes(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::exclusive_scan_planes(a, init, detail::plus(), file, line);
+auto exclusive_scan_planes(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::exclusive_scan_planes(a, init, detail::plus(), here.of("exclusive_scan_planes"));
 }
 
 /// The elements in ascending order: -0 before +0, NaNs last, false before true, equal ones in the order of their indices (docs/semantics.md 5.19).
-template <class A, detail::if_array<A> = 0> auto sort(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_one_vector<detail::element_type<A>>(detail::composite::sort, a, {file, line});
+template <class A, detail::if_array<A> = 0> auto sort(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_one_vector<detail::element_type<A>>(detail::composite::sort, a, here.of("sort"));
 }
 /// In descending order: +0 before -0, NaNs last as well.
-template <class A, detail::if_array<A> = 0> auto sort_descending(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_one_vector<detail::element_type<A>>(detail::composite::sort_descending, a, {file, line});
+template <class A, detail::if_array<A> = 0> auto sort_descending(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_one_vector<detail::element_type<A>>(detail::composite::sort_descending, a, here.of("sort_descending"));
 }
 /// The indices of the elements in the order of sort.
-template <class A, detail::if_array<A> = 0> auto sort_permutation(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_one_vector<std::int64_t>(detail::composite::argsort, a, {file, line});
+template <class A, detail::if_array<A> = 0> auto sort_permutation(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_one_vector<std::int64_t>(detail::composite::argsort, a, here.of("sort_permutation"));
 }
-template <class A, detail::if_array<A> = 0> auto sort_permutation_descending(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_one_vector<std::int64_t>(detail::composite::argsort_descending, a, {file, line});
+template <class A, detail::if_array<A> = 0> auto sort_permutation_descending(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_one_vector<std::int64_t>(detail::composite::argsort_descending, a, here.of("sort_permutation_descending"));
 }
 /// The keys in ascending order, and the elements of another vector in the same order: a tuple. That vector may be of structs, or a tuple of vectors.
 template <class K, class V, detail::if_array<K> = 0, detail::if_joinable<V> = 0>
-auto sort_by_key(const K &keys, const V &values, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto sort_by_key(const K &keys, const V &values, detail::place here = ARRAYGPU_HERE) {
     static_assert(detail::rank_of<K>() == 1, "sorts are of vectors; rows of a matrix have none of their own");
     detail::of_vectors<V>();
     using E = detail::elements_of<V>;
     constexpr std::size_t count = detail::parts<E>::count;
-    auto all = detail::arrays(values, {file, line});
+    auto all = detail::arrays(values, here.of("sort_by_key"));
     std::array<detail::node_ptr, 1 + count> operands;
     operands[0] = detail::operand<K>::node(keys);
     std::move(all.begin(), all.end(), operands.data() + 1);
     const std::int64_t n = operands[0]->extent[0];
-    const detail::node_ptr made = detail::composed(detail::composite::sort, {file, line}, operands.data(), operands.size(), 0, std::int64_t(operands.size()));
+    const detail::node_ptr made = detail::composed(detail::composite::sort, here.of("sort_by_key"), operands.data(), operands.size(), 0, std::int64_t(operands.size()));
     std::int64_t which = 0;
     auto sorted = detail::vector_of_composite<detail::element_type<K>>(made, which, n);
     return std::make_tuple(std::move(sorted), detail::vectors_of_composite(made, E(), which, n));
@@ -200,37 +200,37 @@ auto sort_by_key(const K &keys, const V &values, const char *file = __builtin_FI
 /// is one offset more than there are segments, as of the rows of a matrix in CSR. Each has the bits of reduce() of its elements alone
 /// (docs/semantics.md 5.20). An offset below 0 or the one before it, or past the end, leaves an error record.
 template <class A, class O, class I, class F, detail::if_joinable<A> = 0, detail::if_array<O> = 0>
-auto segmented_reduce(const A &a, const O &offsets, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto segmented_reduce(const A &a, const O &offsets, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     auto of_segments = detail::offsets_of_segments(offsets);
     const std::int64_t n = of_segments[0]->extent[0];
-    return detail::joined_composite(detail::composite::segmented_reduce, {file, line}, a, init, f, std::move(of_segments), n < 0 ? -1 : n - 1);
+    return detail::joined_composite(detail::composite::segmented_reduce, here.of("segmented_reduce"), a, init, f, std::move(of_segments), n < 0 ? -1 : n - 1);
 }
 /// Sums of `init` and the elements of each segment.
 template <class A, class O, class I, detail::if_array<A> = 0, detail::if_array<O> = 0>
-auto segmented_reduce(const A &a, const O &offsets, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::segmented_reduce(a, offsets, init, detail::plus(), file, line);
+auto segmented_reduce(const A &a, const O &offsets, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::segmented_reduce(a, offsets, init, detail::plus(), here.of("segmented_reduce"));
 }
 
 /// inclusive_scan of each segment of a vector by itself, with the bits of the scan of that vector. Segments are those of segmented_reduce; an element in
 /// none of them is `init`.
 template <class A, class O, class I, class F, detail::if_joinable<A> = 0, detail::if_array<O> = 0>
-auto segmented_inclusive_scan(const A &a, const O &offsets, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::joined_composite(detail::composite::segmented_scan, {file, line}, a, init, f, detail::offsets_of_segments(offsets), detail::length_of(a));
+auto segmented_inclusive_scan(const A &a, const O &offsets, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::joined_composite(detail::composite::segmented_scan, here.of("segmented_inclusive_scan"), a, init, f, detail::offsets_of_segments(offsets), detail::length_of(a));
 }
 /// The same without each element itself: the first element of a segment is `init`.
 template <class A, class O, class I, class F, detail::if_joinable<A> = 0, detail::if_array<O> = 0>
-auto segmented_exclusive_scan(const A &a, const O &offsets, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::joined_composite(detail::composite::segmented_scan_exclusive, {file, line}, a, init, f, detail::offsets_of_segments(offsets),
+auto segmented_exclusive_scan(const A &a, const O &offsets, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::joined_composite(detail::composite::segmented_scan_exclusive, here.of("segmented_exclusive_scan"), a, init, f, detail::offsets_of_segments(offsets),
                                     detail::length_of(a));
 }
 /// Sums of `init` and the elements of each segment so far.
 template <class A, class O, class I, detail::if_array<A> = 0, detail::if_array<O> = 0>
-auto segmented_inclusive_scan(const A &a, const O &offsets, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::segmented_inclusive_scan(a, offsets, init, detail::plus(), file, line);
+auto segmented_inclusive_scan(const A &a, const O &offsets, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::segmented_inclusive_scan(a, offsets, init, detail::plus(), here.of("segmented_inclusive_scan"));
 }
 template <class A, class O, class I, detail::if_array<A> = 0, detail::if_array<O> = 0>
-auto segmented_exclusive_scan(const A &a, const O &offsets, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::segmented_exclusive_scan(a, offsets, init, detail::plus(), file, line);
+auto segmented_exclusive_scan(const A &a, const O &offsets, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::segmented_exclusive_scan(a, offsets, init, detail::plus(), here.of("segmented_exclusive_scan"));
 }
 
 } // namespace AGPU_HEADERS

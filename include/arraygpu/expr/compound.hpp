@@ -269,7 +269,11 @@ template <class A, std::enable_if_t<detail::compound<A>::is, int> = 0> A select(
 /// The same as select(condition, a, b).
 template <class C, class A, class B, std::enable_if_t<detail::is_operand<C> || detail::is_host<C>, int> = 0>
 auto where(const C &condition, const A &a, const B &b) {
-    return arraygpu::select(condition, a, b);
+    auto made = arraygpu::select(condition, a, b);
+    if constexpr (detail::is_operand<decltype(made)>)
+        return detail::worded(std::move(made), "where");
+    else
+        return made;
 }
 
 /// The number of elements, known on the host.
@@ -286,83 +290,83 @@ template <class X, detail::if_compound<X> = 0> auto named(const char *name, cons
 }
 /// n times the value: a struct or a complex number of the host, or a scalar expression.
 template <class V, class N, std::enable_if_t<detail::is_compound<V>, int> = 0>
-auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto repeat(const V &value, const N &n, detail::place here = ARRAYGPU_HERE) {
     static_assert(detail::is_compound_scalar<V>(), "repeat a scalar; spread_rows and spread_cols repeat a vector");
-    return detail::of_parts(value, [&](const auto &part) { return arraygpu::repeat(part, n, file, line); });
+    return detail::of_parts(value, [&](const auto &part) { return arraygpu::repeat(part, n, here.of("repeat")); });
 }
 // parts of arrays, as of real ones
 template <class A, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 1, int> = 0>
-auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, start, stop, stride, file, line); });
+auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, start, stop, stride, here.of("slice")); });
 }
 template <class A, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 2, int> = 0>
 auto slice(const A &a, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop, std::int64_t row_stride = 1,
-           std::int64_t col_stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, row_start, row_stop, col_start, col_stop, row_stride, col_stride, file, line); });
+           std::int64_t col_stride = 1, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, row_start, row_stop, col_start, col_stop, row_stride, col_stride, here.of("slice")); });
 }
 template <class A, detail::if_compound_array<A> = 0>
-auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_rows(part, start, stop, stride, file, line); });
+auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_rows(part, start, stop, stride, here.of("slice_rows")); });
 }
 template <class A, detail::if_compound_array<A> = 0>
-auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_cols(part, start, stop, stride, file, line); });
+auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_cols(part, start, stop, stride, here.of("slice_cols")); });
 }
 template <class A, detail::if_compound_array<A> = 0>
-auto slice_planes(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_planes(part, start, stop, stride, file, line); });
+auto slice_planes(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_planes(part, start, stop, stride, here.of("slice_planes")); });
 }
-template <class A, detail::if_compound_array<A> = 0> auto reverse(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse(part, file, line); });
+template <class A, detail::if_compound_array<A> = 0> auto reverse(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse(part, here.of("reverse")); });
 }
-template <class A, detail::if_compound_array<A> = 0> auto reverse_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_planes(part, file, line); });
+template <class A, detail::if_compound_array<A> = 0> auto reverse_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_planes(part, here.of("reverse_planes")); });
 }
-template <class A, detail::if_compound_array<A> = 0> auto reverse_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_rows(part, file, line); });
+template <class A, detail::if_compound_array<A> = 0> auto reverse_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_rows(part, here.of("reverse_rows")); });
 }
-template <class A, detail::if_compound_array<A> = 0> auto reverse_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_cols(part, file, line); });
+template <class A, detail::if_compound_array<A> = 0> auto reverse_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_cols(part, here.of("reverse_cols")); });
 }
-template <class A, detail::if_compound_array<A> = 0> auto transpose(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::transpose(part, file, line); });
+template <class A, detail::if_compound_array<A> = 0> auto transpose(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::transpose(part, here.of("transpose")); });
 }
 template <int First, int Second, int Third, class A, detail::if_compound_array<A> = 0>
-auto permute(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::permute<First, Second, Third>(part, file, line); });
+auto permute(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::permute<First, Second, Third>(part, here.of("permute")); });
 }
 template <class A, class N, detail::if_compound_array<A> = 0>
-auto spread_planes(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_planes(part, n, file, line); });
+auto spread_planes(const A &a, const N &n, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_planes(part, n, here.of("spread_planes")); });
 }
 template <class A, class N, detail::if_compound_array<A> = 0>
-auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_rows(part, n, file, line); });
+auto spread_rows(const A &a, const N &n, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_rows(part, n, here.of("spread_rows")); });
 }
 template <class A, class N, detail::if_compound_array<A> = 0>
-auto spread_cols(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_cols(part, n, file, line); });
+auto spread_cols(const A &a, const N &n, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_cols(part, n, here.of("spread_cols")); });
 }
-template <class A, class I, detail::if_compound_array<A> = 0> auto plane(const A &a, const I &k, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::plane(part, k, file, line); });
+template <class A, class I, detail::if_compound_array<A> = 0> auto plane(const A &a, const I &k, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::plane(part, k, here.of("plane")); });
 }
-template <class A, class I, detail::if_compound_array<A> = 0> auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::row(part, i, file, line); });
+template <class A, class I, detail::if_compound_array<A> = 0> auto row(const A &a, const I &i, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::row(part, i, here.of("row")); });
 }
-template <class A, class I, detail::if_compound_array<A> = 0> auto col(const A &a, const I &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::col(part, j, file, line); });
+template <class A, class I, detail::if_compound_array<A> = 0> auto col(const A &a, const I &j, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::col(part, j, here.of("col")); });
 }
 template <class A, class I, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 1, int> = 0>
-auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(detail::in_one_shape(a, {file, line}), [&](const auto &part) { return arraygpu::at(part, i, file, line); });
+auto at(const A &a, const I &i, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(detail::in_one_shape(a, here.of("at")), [&](const auto &part) { return arraygpu::at(part, i, here.of("at")); });
 }
 template <class A, class I, class J, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 2, int> = 0>
-auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(detail::in_one_shape(a, {file, line}), [&](const auto &part) { return arraygpu::at(part, i, j, file, line); });
+auto at(const A &a, const I &i, const J &j, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(detail::in_one_shape(a, here.of("at")), [&](const auto &part) { return arraygpu::at(part, i, j, here.of("at")); });
 }
 template <class A, class K, class I, class J, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 3, int> = 0>
-auto at(const A &a, const K &k, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(detail::in_one_shape(a, {file, line}), [&](const auto &part) { return arraygpu::at(part, k, i, j, file, line); });
+auto at(const A &a, const K &k, const I &i, const J &j, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(detail::in_one_shape(a, here.of("at")), [&](const auto &part) { return arraygpu::at(part, k, i, j, here.of("at")); });
 }
 template <class A, detail::if_compound<A> = 0> auto fast_math(const A &a) {
     return detail::of_parts(a, [](const auto &part) { return arraygpu::fast_math(part); });

@@ -61,10 +61,10 @@ template <class T, int Rank> expr<std::int64_t> place_of(const expr<T, Rank> &x,
     return std::get<1>(reduced<Pair>(at, std::move(arrays), init, join));
 }
 template <class A> auto extremes(const A &x, place at) {
-    return std::make_tuple(arraygpu::min(x, at.file, at.line), arraygpu::max(x, at.file, at.line));
+    return std::make_tuple(arraygpu::min(x, at), arraygpu::max(x, at));
 }
 template <class T, int Rank> expr<T> mean(const expr<T, Rank> &x, place at) {
-    return arraygpu::sum(x, at.file, at.line) / arraygpu::cast<T>(element_count(x.c_node()));
+    return arraygpu::sum(x, at) / arraygpu::cast<T>(element_count(x.c_node()));
 }
 
 template <lines Which, class A> auto places_along(const A &a, bool least, place at) {
@@ -74,8 +74,8 @@ template <lines Which, class A> auto places_along(const A &a, bool least, place 
 template <lines Which, class A> auto extremes_along(const A &a, place at) {
     has_order<element_type<A>>();
     const auto x = as<element_type<A>>(a);
-    return std::make_tuple(of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::min(part, at.file, at.line); }, at),
-                           of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::max(part, at.file, at.line); }, at));
+    return std::make_tuple(of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::min(part, at); }, at),
+                           of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::max(part, at); }, at));
 }
 template <lines Which, class A> auto means_along(const A &a, place at) {
     return as<element_type<A>>(of_parts_along<Which>(widened(a), [&](const auto &part) { return mean(part, at); }, at));
@@ -85,62 +85,62 @@ template <lines Which, class A> auto means_along(const A &a, place at) {
 
 /// The index of the least element, counted in row-major order: the first one if several are equal. A NaN is less than all other elements, as min()
 /// has it. -1 if there are no elements.
-template <class A, detail::if_array<A> = 0> auto argmin(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto argmin(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_order<detail::element_type<A>>();
-    return detail::place_of(detail::as<detail::element_type<A>>(a), true, {file, line});
+    return detail::place_of(detail::as<detail::element_type<A>>(a), true, here.of("argmin"));
 }
 /// The index of the greatest element, as argmin; a NaN is greater than all other elements.
-template <class A, detail::if_array<A> = 0> auto argmax(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto argmax(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_order<detail::element_type<A>>();
-    return detail::place_of(detail::as<detail::element_type<A>>(a), false, {file, line});
+    return detail::place_of(detail::as<detail::element_type<A>>(a), false, here.of("argmax"));
 }
 /// The least and the greatest element: a std::tuple of min() and max().
-template <class A, detail::if_array<A> = 0> auto minmax(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto minmax(const A &a, detail::place here = ARRAYGPU_HERE) {
     detail::has_order<detail::element_type<A>>();
-    return detail::extremes(detail::as<detail::element_type<A>>(a), {file, line});
+    return detail::extremes(detail::as<detail::element_type<A>>(a), here.of("minmax"));
 }
 /// The sum of all elements divided by their number; NaN of none. Halves are computed as floats and rounded once.
-template <class A, detail::if_array<A> = 0> auto mean(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::as<detail::element_type<A>>(detail::mean(detail::widened(a), {file, line}));
+template <class A, detail::if_array<A> = 0> auto mean(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::as<detail::element_type<A>>(detail::mean(detail::widened(a), here.of("mean")));
 }
 /// argmin of each row of a matrix, of each column: the index of an element in each; of each row, column or plane of an array of three dimensions, in a plane
 /// counted in row-major order.
-template <class A, detail::if_planar<A> = 0> auto argmin_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_along<detail::lines::rows>(a, true, {file, line});
+template <class A, detail::if_planar<A> = 0> auto argmin_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::places_along<detail::lines::rows>(a, true, here.of("argmin_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto argmin_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_along<detail::lines::cols>(a, true, {file, line});
+template <class A, detail::if_planar<A> = 0> auto argmin_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::places_along<detail::lines::cols>(a, true, here.of("argmin_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto argmin_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_along<detail::lines::planes>(a, true, {file, line});
+template <class A, detail::if_volume<A> = 0> auto argmin_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::places_along<detail::lines::planes>(a, true, here.of("argmin_planes"));
 }
-template <class A, detail::if_planar<A> = 0> auto argmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_along<detail::lines::rows>(a, false, {file, line});
+template <class A, detail::if_planar<A> = 0> auto argmax_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::places_along<detail::lines::rows>(a, false, here.of("argmax_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto argmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_along<detail::lines::cols>(a, false, {file, line});
+template <class A, detail::if_planar<A> = 0> auto argmax_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::places_along<detail::lines::cols>(a, false, here.of("argmax_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto argmax_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_along<detail::lines::planes>(a, false, {file, line});
+template <class A, detail::if_volume<A> = 0> auto argmax_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::places_along<detail::lines::planes>(a, false, here.of("argmax_planes"));
 }
 /// minmax of each row, column or plane: a std::tuple of two arrays.
-template <class A, detail::if_planar<A> = 0> auto minmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::extremes_along<detail::lines::rows>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto minmax_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::extremes_along<detail::lines::rows>(a, here.of("minmax_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto minmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::extremes_along<detail::lines::cols>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto minmax_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::extremes_along<detail::lines::cols>(a, here.of("minmax_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto minmax_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::extremes_along<detail::lines::planes>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto minmax_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::extremes_along<detail::lines::planes>(a, here.of("minmax_planes"));
 }
-template <class A, detail::if_planar<A> = 0> auto mean_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::means_along<detail::lines::rows>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto mean_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::means_along<detail::lines::rows>(a, here.of("mean_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto mean_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::means_along<detail::lines::cols>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto mean_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::means_along<detail::lines::cols>(a, here.of("mean_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto mean_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::means_along<detail::lines::planes>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto mean_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::means_along<detail::lines::planes>(a, here.of("mean_planes"));
 }
 
 } // namespace AGPU_HEADERS

@@ -65,8 +65,8 @@ public:
     /// A vector of that size: the elements, then `rest`, a value or a vector of the same size.
     template <class R> vectors filled(const R &rest) const { return filled_to(capacity(), rest, count_); }
     /// The vector of the n elements that are kept. That n elements are kept is checked: if not, an error says how many there are.
-    vectors with_len(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
-        const detail::place at{file, line};
+    vectors with_len(std::int64_t n, detail::place here = ARRAYGPU_HERE) const {
+        const detail::place at = here.of("with_len");
         const expr<std::int64_t> wanted(n);
         const auto below = cast<std::int64_t>(count_ < wanted), most = cast<std::int64_t>(count_ <= wanted);
         const auto within = [&](const auto &) { return expr<bool>(detail::make_node(detail::op::within, AGPU_BOOL, 0, below.c_node(), most.c_node(), at)); };
@@ -75,7 +75,7 @@ public:
         const auto front = [&](const auto &all) {
             using T = typename std::decay_t<decltype(all)>::value_type;
             const expr<T, 1> some(detail::sliced(all.c_node(), 0, 0, n, 1, at));
-            return arraygpu::map([&](const auto &v) { return arraygpu::select(arraygpu::at(fits, staged<std::int64_t>(0)), v, expr<T>()); }, some, file, line);
+            return arraygpu::map([&](const auto &v) { return arraygpu::select(arraygpu::at(fits, staged<std::int64_t>(0)), v, expr<T>()); }, some, here.of("with_len"));
         };
         return detail::each_vector<vectors>::of(values_, front);
     }
@@ -120,10 +120,10 @@ public:
         return filtered<typename detail::joint<V>::elements>(std::move(values), order_, count_, at);
     }
     /// For the functions of this header: throws unless it is the number of what this filter keeps.
-    void is_of_filter(const expr<std::int64_t> &count, const char *word) const {
+    void is_of_filter(const expr<std::int64_t> &count, detail::place at) const {
         if (count.c_node().get() == count_.c_node().get()) return;
-        throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(word) + ": these elements are kept by two filters, and may differ in number: filter one vector of both "
-                                                                    "elements, or read the second one at indices()");
+        detail::fail(AGPU_ERROR_INVALID_ARGUMENT, "these elements are kept by two filters, and may differ in number: filter one vector of both elements, or read the "
+                                                  "second one at indices()", at);
     }
 
 private:
@@ -179,30 +179,30 @@ template <class A, class F> auto filtered_by(const A &a, F &f, place at) {
 
 /// The elements for which the condition holds, in their order. The vector may be of structs, or a tuple of vectors.
 template <class A, class F, detail::if_joinable<A> = 0>
-auto filter(const A &a, F &&condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::filtered_by(a, condition, {file, line});
+auto filter(const A &a, F &&condition, detail::place here = ARRAYGPU_HERE) {
+    return detail::filtered_by(a, condition, here.of("filter"));
 }
 /// The elements for which the condition holds, then the others, both in their order; and the number of the first ones: a tuple.
 template <class A, class F, detail::if_joinable<A> = 0>
-auto partition(const A &a, F &&condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto all = detail::filtered_by(a, condition, {file, line});
+auto partition(const A &a, F &&condition, detail::place here = ARRAYGPU_HERE) {
+    const auto all = detail::filtered_by(a, condition, here.of("partition"));
     return std::make_tuple(all.in_order(), all.count());
 }
 /// The first element of each run of equal ones: as by ==, -0 equals 0 and each NaN is a run of its own.
-template <class A, detail::if_array<A> = 0> auto unique(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto unique(const A &a, detail::place here = ARRAYGPU_HERE) {
     static_assert(detail::rank_of<A>() == 1, "runs are of vectors");
     std::vector<detail::node_ptr> operands{detail::operand<A>::node(a)};
     const std::int64_t n = operands[0]->extent[0];
-    return detail::kept<expr<detail::element_type<A>>>(detail::composite::unique, {file, line}, std::move(operands), n);
+    return detail::kept<expr<detail::element_type<A>>>(detail::composite::unique, here.of("unique"), std::move(operands), n);
 }
 /// The first element of each run of equal ones, and how many elements each run has: two filtered vectors of one length, in a tuple.
-template <class A, detail::if_array<A> = 0> auto run_lengths(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto runs = arraygpu::unique(a, file, line);
+template <class A, detail::if_array<A> = 0> auto run_lengths(const A &a, detail::place here = ARRAYGPU_HERE) {
+    const auto runs = arraygpu::unique(a, here.of("run_lengths"));
     detail::node_ptr operands[] = {runs.order().c_node(), runs.count().c_node()};
-    const detail::node_ptr made = detail::composed(detail::composite::run_lengths, {file, line}, operands, 2, 0, 1);
+    const detail::node_ptr made = detail::composed(detail::composite::run_lengths, here.of("run_lengths"), operands, 2, 0, 1);
     std::int64_t which = 0;
     auto lengths = detail::vector_of_composite<std::int64_t>(made, which, std::int64_t(runs.capacity()));
-    return std::make_tuple(runs, filtered<expr<std::int64_t>>(std::move(lengths), runs.order(), runs.count(), {file, line}));
+    return std::make_tuple(runs, filtered<expr<std::int64_t>>(std::move(lengths), runs.order(), runs.count(), here.of("run_lengths")));
 }
 
 } // namespace AGPU_HEADERS

@@ -75,7 +75,7 @@ template <op Code, class A, class B> auto extremum(const A &a, const B &b) {
 template <class A, class L, class H> auto clamped_to(const A &a, const L &low, const H &high) {
     using T = element_type<A, L, H>;
     // with a number of the host it is an expression all the same
-    return extremum<op::min>(extremum<op::max>(expr<T, rank_of<A>()>(node_of<T>(a)), low), high);
+    return worded(extremum<op::min>(worded(extremum<op::max>(expr<T, rank_of<A>()>(node_of<T>(a)), low), "clamp"), high), "clamp");
 }
 /// Enables what takes operands that are no expressions by themselves: arrays, views, elements.
 template <class X> struct is_expression : std::false_type {};
@@ -115,7 +115,7 @@ template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto mul_
     return detail::arithmetic<detail::op::mul_add>(a, b, c);
 }
 template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto fma(const A &a, const B &b, const C &c) {
-    return detail::arithmetic<detail::op::mul_add>(a, b, c);
+    return detail::worded(detail::arithmetic<detail::op::mul_add>(a, b, c), "fma");
 }
 
 /// a where the condition holds, else b. Both are computed, but the value that is not taken leaves no error record.

@@ -29,24 +29,24 @@ template <class A> vector_length length_of_vector(const A &a, place at) {
 
 /// The elements at these indices, a vector of integers; the vector may be of structs. An index out of range gives 0, and an error when the program has run.
 template <class A, class I, detail::if_any_vector<A> = 0, detail::if_vector<I> = 0>
-auto gather(const A &a, const I &indices, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::map([&](const auto &i) { return arraygpu::at(a, i, file, line); }, indices, file, line);
+auto gather(const A &a, const I &indices, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::map([&](const auto &i) { return arraygpu::at(a, i, here.of("gather")); }, indices, here.of("gather"));
 }
 /// The matrix of f(a[i], b[j]) in row i, column j; of a function that gives a tuple a tuple of matrices. The vectors may be of structs.
 template <class A, class B, class F, detail::if_any_vector<A> = 0, detail::if_any_vector<B> = 0>
-auto outer(const A &a, const B &b, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto one = [&](const auto &i, const auto &j) { return f(arraygpu::at(a, i, file, line), arraygpu::at(b, j, file, line)); };
-    const detail::vector_length rows = detail::length_of_vector(a, {file, line}), cols = detail::length_of_vector(b, {file, line});
+auto outer(const A &a, const B &b, F &&f, detail::place here = ARRAYGPU_HERE) {
+    const auto one = [&](const auto &i, const auto &j) { return f(arraygpu::at(a, i, here.of("outer")), arraygpu::at(b, j, here.of("outer"))); };
+    const detail::vector_length rows = detail::length_of_vector(a, here.of("outer")), cols = detail::length_of_vector(b, here.of("outer"));
     const detail::trace inside;
-    return detail::generated<2>(one, {file, line}, {rows.node, cols.node}, {{rows.known, cols.known, 1}}, detail::variable<std::int64_t>(),
+    return detail::generated<2>(one, here.of("outer"), {rows.node, cols.node}, {{rows.known, cols.known, 1}}, detail::variable<std::int64_t>(),
                                 detail::variable<std::int64_t>());
 }
 /// The sum of all elements, from the first to the last: by one thread. Halves are summed as floats and rounded once.
-template <class A, detail::if_array<A> = 0> auto sum_in_order(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto sum_in_order(const A &a, detail::place here = ARRAYGPU_HERE) {
     using T = detail::element_type<A>;
     static_assert(!std::is_same_v<T, bool>, "a sum of truth values: write cast<int>(x)");
     using Wide = detail::wide_type<T>;
-    return detail::as<T>(arraygpu::fold(detail::as<Wide>(a), detail::constant<Wide>(Wide(0)), detail::plus(), file, line));
+    return detail::as<T>(arraygpu::fold(detail::as<Wide>(a), detail::constant<Wide>(Wide(0)), detail::plus(), here.of("sum_in_order")));
 }
 
 } // namespace AGPU_HEADERS

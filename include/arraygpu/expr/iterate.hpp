@@ -195,7 +195,7 @@ node_ptr iterated(place at, node_ptr most, const E &init, form gives, std::int64
     const expr<std::int64_t> number = variable<std::int64_t>();
     variables.push_back(number.c_node());
     states<E>::arrays(step(number, state), bodies);
-    if (bodies.size() != count) throw error(AGPU_ERROR_INVALID_ARGUMENT, "iterate: the step gives more or fewer states than it gets");
+    if (bodies.size() != count) fail(AGPU_ERROR_INVALID_ARGUMENT, "the step gives " + number_of(std::int64_t(bodies.size()), "state") + " of " + std::to_string(count), at);
     if (gives == form::until) bodies.push_back(check(state).c_node());
     std::vector<node_ptr> outside = outside_of(bodies, level);
     const std::int64_t numbers[] = {std::int64_t(count), std::int64_t(outside.size()), std::int64_t(gives), every};
@@ -259,28 +259,28 @@ template <class N, class S, class Step> auto each_step(place at, const N &k, con
 /// takes it as one argument or component by component, and gives the next one, of the same types and extents. k follows from numbers of the host,
 /// lengths and scalars; 0 gives `init`. f is called once. What it reads from outside is computed once, before the first step.
 template <class N, class S, class F>
-auto iterate(const N &k, const S &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto iterate(const N &k, const S &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     using E = typename detail::begun_state<S>::type;
-    return detail::after_steps({file, line}, k, init, [&f](const expr<std::int64_t> &, const E &state) { return detail::stepped(f, state); });
+    return detail::after_steps(here.of("iterate"), k, init, [&f](const expr<std::int64_t> &, const E &state) { return detail::stepped(f, state); });
 }
 /// iterate with a step f(t, state) that gets its number, an int64_t which is 0 first. No length, bound or number of steps follows from it.
 template <class N, class S, class F>
-auto iterate_indexed(const N &k, const S &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto iterate_indexed(const N &k, const S &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     using E = typename detail::begun_state<S>::type;
-    return detail::after_steps({file, line}, k, init, [&f](const expr<std::int64_t> &t, const E &state) { return detail::stepped(f, state, t); });
+    return detail::after_steps(here.of("iterate_indexed"), k, init, [&f](const expr<std::int64_t> &t, const E &state) { return detail::stepped(f, state, t); });
 }
 /// The states after each of k steps, without the one before the first: those of a vector are the rows of a matrix, those of a matrix the planes of an
 /// array of three dimensions, those of a scalar the elements of a vector.
 template <class N, class S, class F>
-auto iterate_collect(const N &k, const S &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto iterate_collect(const N &k, const S &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     using E = typename detail::begun_state<S>::type;
-    return detail::each_step({file, line}, k, init, [&f](const expr<std::int64_t> &, const E &state) { return detail::stepped(f, state); });
+    return detail::each_step(here.of("iterate_collect"), k, init, [&f](const expr<std::int64_t> &, const E &state) { return detail::stepped(f, state); });
 }
 /// iterate_collect with a step f(t, state) that gets its number.
 template <class N, class S, class F>
-auto iterate_collect_indexed(const N &k, const S &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto iterate_collect_indexed(const N &k, const S &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     using E = typename detail::begun_state<S>::type;
-    return detail::each_step({file, line}, k, init, [&f](const expr<std::int64_t> &t, const E &state) { return detail::stepped(f, state, t); });
+    return detail::each_step(here.of("iterate_collect_indexed"), k, init, [&f](const expr<std::int64_t> &t, const E &state) { return detail::stepped(f, state, t); });
 }
 
 namespace detail {
@@ -294,7 +294,7 @@ public:
     /// The first checked states for which the condition does not hold, and the number of steps that were made, an int64_t: the states before every
     /// n-th step are checked, the first ones too, and those after the last step.
     std::tuple<E, expr<std::int64_t>> check_every(std::int64_t n) {
-        if (n < 1 || n > INT32_MAX) throw error(AGPU_ERROR_INVALID_ARGUMENT, "check_every: a check is made every 1 or more steps");
+        if (n < 1 || n > INT32_MAX) throw error(AGPU_ERROR_INVALID_ARGUMENT, "check_every: a check is made every 1 or more steps, not every " + std::to_string(n));
         const auto step = [this](const expr<std::int64_t> &, const E &state) { return stepped(step_, state); };
         const auto check = [this](const E &state) {
             using R = called_with_state<C, E>;
@@ -307,7 +307,7 @@ public:
         const node_ptr all = iterated(at_, limit_.c_node(), init_, form::until, n, step, check);
         std::int64_t which = all->own.numbers[0];
         const node_ptr steps = with_extents(component(all, which, AGPU_I64, 1), 1);
-        const expr<std::int64_t> number = arraygpu::at(expr<std::int64_t, 1>(steps), 0, at_.file, at_.line);
+        const expr<std::int64_t> number = arraygpu::at(expr<std::int64_t, 1>(steps), 0, at_);
         // it is -1 if no check has ended the iteration
         const expr<std::int64_t> above(make_number<std::int64_t>(op::constant, std::numeric_limits<std::int64_t>::max()));
         const expr<bool> ended(make_node(op::within, AGPU_BOOL, 0, number.c_node(), above.c_node(), at_));
@@ -329,9 +329,9 @@ private:
 /// the states and of the number of steps. The device decides. If the condition still holds after `limit` steps, all of these are 0 (or false), and an
 /// error record with this line is left.
 template <class N, class S, class C, class F>
-auto iterate_while(const N &limit, const S &init, C condition, F step, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto iterate_while(const N &limit, const S &init, C condition, F step, detail::place here = ARRAYGPU_HERE) {
     using E = typename detail::begun_state<S>::type;
-    return detail::while_iteration<E, C, F>({file, line}, expr<std::int64_t>(detail::index_node(limit)), detail::states<E>::of(init), std::move(condition),
+    return detail::while_iteration<E, C, F>(here.of("iterate_while"), expr<std::int64_t>(detail::index_node(limit)), detail::states<E>::of(init), std::move(condition),
                                             std::move(step));
 }
 

@@ -176,7 +176,7 @@ private:
         at[0] = std::uint8_t(n->code);
         at[1] = std::uint8_t(n->type << 2 | n->rank);
         bytes_.end(at + 2);
-        if (placed_) places_.push_back({n->file, n->line});
+        if (placed_) places_.push_back(n->written);
         // most are operations on elements, or numbers
         if (n->code == op::literal)
             scalar(n->own.numbers, agpu_type(n->type));

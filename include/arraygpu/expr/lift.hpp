@@ -24,25 +24,33 @@ class lifting {
 public:
     explicit lifting(agpu_builder *builder) : builder_(builder) {}
 
-    /// An operation, by its name in docs/ir.md; null: a cast to the type.
-    value apply(const char *name, const value *operands, std::size_t count, agpu_type type, std::uint8_t rank) {
+    /// An operation: its name in docs/ir.md, or null for a cast, and the author's word for it.
+    struct named {
+        const char *name, *word;
+    };
+    /// Sets the author's word for the nodes that follow.
+    void say(const char *word) {
+        if (word != word_) check(agpu_builder_word(builder_, word));
+        word_ = word;
+    }
+    value apply(named what, const value *operands, std::size_t count, agpu_type type, std::uint8_t rank) {
         if (rank == 0) {
             agpu_node nodes[3] = {};
             for (std::size_t i = 0; i < count; ++i) nodes[i] = operands[i].node;
-            return {operation(name, nodes, count, type), type, 0, false};
+            return {operation(what.name, nodes, count, type), type, 0, false};
         }
         shorten(operands, count);
         std::vector<std::uint32_t> columns;
         agpu_node nodes[3] = {};
         for (std::size_t i = 0; i < count; ++i) nodes[i] = element(operands[i], columns);
-        return lift(operation(name, nodes, count, type), std::move(columns), operands, count, type, rank);
+        return lift(operation(what.name, nodes, count, type), what.word, std::move(columns), operands, count, type, rank);
     }
     /// Computed once where it is used several times.
     value bind(const value &x) {
         std::vector<std::uint32_t> columns;
         agpu_node made = 0;
         check(agpu_builder_bind(builder_, x.lifted ? element(x, columns) : x.node, &made));
-        return x.lifted ? lift(made, std::move(columns), &x, 1, x.type, x.rank) : value{made, x.type, x.rank, false};
+        return x.lifted ? lift(made, nullptr, std::move(columns), &x, 1, x.type, x.rank) : value{made, x.type, x.rank, false};
     }
     /// The node; of an array that is lifted, built now.
     agpu_node node(const value &x) {
@@ -54,7 +62,11 @@ public:
             variables.push_back(columns_[c].variable);
             arrays.push_back(columns_[c].array);
         }
+        // what needs the array may be another word
+        const char *needed_by = std::exchange(word_, w.words.empty() ? word_ : w.words.c_str());
+        if (word_ != needed_by) check(agpu_builder_word(builder_, word_));
         check(agpu_builder_map(builder_, variables.data(), arrays.data(), std::int32_t(arrays.size()), w.body, &w.array));
+        say(needed_by);
         return w.array;
     }
 
@@ -71,6 +83,7 @@ private:
         std::vector<std::uint32_t> columns; // ascending
         std::size_t operands[3], count;     // those that its body is computed from
         std::size_t size;                   // its operations, or more
+        std::string words;                  // those that join several arrays
     };
 
     agpu_node operation(const char *name, const agpu_node *operands, std::size_t count, agpu_type type) {
@@ -79,16 +92,29 @@ private:
                    : agpu_builder_cast(builder_, type, operands[0], &made));
         return made;
     }
-    value lift(agpu_node body, std::vector<std::uint32_t> &&columns, const value *operands, std::size_t count, agpu_type type, std::uint8_t rank) {
-        waiting made{body, 0, std::move(columns), {}, 0, 1};
+    value lift(agpu_node body, const char *word, std::vector<std::uint32_t> &&columns, const value *operands, std::size_t count, agpu_type type, std::uint8_t rank) {
+        waiting made{body, 0, std::move(columns), {}, 0, 1, {}};
+        std::size_t most_columns = 1;
         for (std::size_t i = 0; i < count; ++i) {
             if (!is_waiting(operands[i])) continue;
+            const waiting &w = waiting_[operands[i].node];
             made.operands[made.count++] = operands[i].node;
-            made.size += waiting_[operands[i].node].size;
+            made.size += w.size;
+            most_columns = std::max(most_columns, w.columns.size());
+            add_words(made.words, w.words);
         }
+        if (word && made.columns.size() > most_columns) add_words(made.words, word);
         if (made.size > most_operations) made.size = operations_of(made);
         waiting_.push_back(std::move(made));
         return {waiting_.size() - 1, type, rank, true};
+    }
+    /// Adds words to a list, unless it ends with them, or has many.
+    static void add_words(std::string &list, const std::string &more) {
+        static constexpr std::size_t longest = 40;
+        const bool ends = list.size() >= more.size() && list.compare(list.size() - more.size(), more.size(), more) == 0;
+        if (ends || list.size() > longest) return;
+        if (!list.empty()) list += ", ";
+        list += more;
     }
     bool is_waiting(const value &x) const { return x.lifted && !waiting_[x.node].array; }
     /// The operations of a function, what is shared once; what is longer than a function may be ends the count.
@@ -111,7 +137,7 @@ private:
     /// Builds the longest operands if a function of all of them would be too long.
     void shorten(const value *operands, std::size_t count) {
         std::size_t columns = 0;
-        waiting all{0, 0, {}, {}, 0, 1};
+        waiting all{0, 0, {}, {}, 0, 1, {}};
         for (std::size_t i = 0; i < count; ++i) {
             if (!is_waiting(operands[i])) continue;
             const waiting &w = waiting_[operands[i].node];
@@ -167,6 +193,7 @@ private:
     std::vector<std::uint32_t> counted_; // the last count that each of those had a part in
     std::uint32_t counts_ = 0;
     numbering by_node_;
+    const char *word_ = nullptr; // of the builder
 };
 
 } // namespace detail

@@ -23,7 +23,7 @@ template <lines Which, class A, class F> auto mapped_along(const A &a, F &f, pla
 }
 /// The sum of each part.
 template <lines Which, class A> auto summed_along(const A &a, place at) {
-    const auto sum_of = [&](const auto &part) { return arraygpu::sum(part, at.file, at.line); };
+    const auto sum_of = [&](const auto &part) { return arraygpu::sum(part, at); };
     return mapped_along<Which>(a, sum_of, at);
 }
 
@@ -55,20 +55,20 @@ template <class A, detail::if_any_planar<A> = 0> std::size_t cols(const A &a) { 
 /// f of each plane of an array of three dimensions, a matrix: a vector with an element for each plane. Of a function
 /// that gives a tuple a tuple of vectors. The array may be of structs or complex numbers.
 template <class F, class A, detail::if_any_volume<A> = 0>
-auto map_planes(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::mapped_along<detail::lines::planes>(a, f, {file, line});
+auto map_planes(F &&f, const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::mapped_along<detail::lines::planes>(a, f, here.of("map_planes"));
 }
 /// f of each row: of a matrix a vector with an element for each row, of an array of three dimensions a matrix with a
 /// row for each plane.
 template <class F, class A, detail::if_any_planar<A> = 0>
-auto map_rows(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::mapped_along<detail::lines::rows>(a, f, {file, line});
+auto map_rows(F &&f, const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::mapped_along<detail::lines::rows>(a, f, here.of("map_rows"));
 }
 /// f of each column: of a matrix a vector with an element for each column, of an array of three dimensions a matrix
 /// with a row for each plane.
 template <class F, class A, detail::if_any_planar<A> = 0>
-auto map_cols(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::mapped_along<detail::lines::cols>(a, f, {file, line});
+auto map_cols(F &&f, const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::mapped_along<detail::lines::cols>(a, f, here.of("map_cols"));
 }
 /// Says what is wrong: in map and its kin the function comes first.
 template <class A, class F, detail::if_array<A> = 0, detail::if_no_array<F> = 0> void map(const A &, F &&) {
@@ -81,26 +81,26 @@ template <class A, class F, detail::if_array<A> = 0, detail::if_no_array<F> = 0>
     static_assert(detail::never<A>, "map_cols takes the function first: map_cols(f, m)");
 }
 /// The sum of each plane: a vector.
-template <class A, detail::if_volume<A> = 0> auto sum_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::summed_along<detail::lines::planes>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto sum_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::summed_along<detail::lines::planes>(a, here.of("sum_planes"));
 }
 /// The sum of each row of each plane: a matrix with a row for each plane.
-template <class A, detail::if_volume<A> = 0> auto sum_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::summed_along<detail::lines::rows>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto sum_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::summed_along<detail::lines::rows>(a, here.of("sum_rows"));
 }
 /// The sum of each column of each plane, likewise.
-template <class A, detail::if_volume<A> = 0> auto sum_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::summed_along<detail::lines::cols>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto sum_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::summed_along<detail::lines::cols>(a, here.of("sum_cols"));
 }
 /// Sums of complex numbers: of the real parts, and of the imaginary parts.
-template <class A, detail::if_complex_volume<A> = 0> auto sum_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_planes(part, file, line); });
+template <class A, detail::if_complex_volume<A> = 0> auto sum_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_planes(part, here.of("sum_planes")); });
 }
-template <class A, detail::if_complex_planar<A> = 0> auto sum_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_rows(part, file, line); });
+template <class A, detail::if_complex_planar<A> = 0> auto sum_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_rows(part, here.of("sum_rows")); });
 }
-template <class A, detail::if_complex_planar<A> = 0> auto sum_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_cols(part, file, line); });
+template <class A, detail::if_complex_planar<A> = 0> auto sum_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_cols(part, here.of("sum_cols")); });
 }
 
 } // namespace AGPU_HEADERS

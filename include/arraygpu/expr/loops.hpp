@@ -84,23 +84,23 @@ template <class S, class I, class C, class F> S limited(const expr<std::int64_t>
 /// std::tuple of up to 12 scalars and tuples, which f takes as one argument or component by component. n may be any integer that the element
 /// knows; of 0 steps and fewer the state is `init`.
 template <class N, class S, class F>
-auto loop_for(const N &n, const S &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto loop_for(const N &n, const S &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     using State = typename detail::begun<S>::type;
     using Step = expr<std::int64_t>;
     if constexpr (detail::staged_type<N>::is) {
         // a fold over the numbers of the steps: if they are few, it becomes straight code
         const std::int64_t steps = static_cast<std::int64_t>(n.value());
         const staged<std::int64_t> turns(steps < 0 ? 0 : steps);
-        std::array<detail::node_ptr, 1> all{arraygpu::iota(turns, file, line).c_node()};
+        std::array<detail::node_ptr, 1> all{arraygpu::iota(turns, here.of("loop_for")).c_node()};
         const auto next = [&f](const State &state, const Step &i) { return detail::call_with_state(f, state, i); };
         const detail::trace inside;
-        return detail::joined_values<State, Step>(detail::op::fold_tuples, {file, line}, std::move(all), init, next);
+        return detail::joined_values<State, Step>(detail::op::fold_tuples, here.of("loop_for"), std::move(all), init, next);
     } else {
         const auto body = [&f](const Step &i, const State &state, detail::node_ptr *&out) {
             *out++ = detail::make_number<bool>(detail::op::constant, true);
             detail::next_states(f, state, out, i);
         };
-        const detail::node_ptr all = detail::looped<State>(detail::index_node(n), init, body, {file, line});
+        const detail::node_ptr all = detail::looped<State>(detail::index_node(n), init, body, here.of("loop_for"));
         std::int64_t which = 0;
         return detail::parts<State>::components(all, which);
     }
@@ -108,21 +108,21 @@ auto loop_for(const N &n, const S &init, F &&f, const char *file = __builtin_FIL
 /// The first state for which the condition does not hold, beginning with `init`, each from the one before by step(state). A loop ends after 2^24
 /// steps in any case: if it would go on then, its value is 0 (or false), and an error record with this line is left.
 template <class S, class C, class F>
-auto loop_while(const S &init, C &&condition, F &&step, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto loop_while(const S &init, C &&condition, F &&step, detail::place here = ARRAYGPU_HERE) {
     const expr<std::int64_t> limit(detail::make_number(detail::op::constant, loop_limit));
-    return detail::limited<typename detail::begun<S>::type>(limit, init, condition, step, {file, line});
+    return detail::limited<typename detail::begun<S>::type>(limit, init, condition, step, here.of("loop_while"));
 }
 /// loop_while with another limit on the steps, which may be any integer that the element knows.
 template <class N, class S, class C, class F>
-auto loop_while_at_most(const N &limit, const S &init, C &&condition, F &&step, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::limited<typename detail::begun<S>::type>(expr<std::int64_t>(detail::index_node(limit)), init, condition, step, {file, line});
+auto loop_while_at_most(const N &limit, const S &init, C &&condition, F &&step, detail::place here = ARRAYGPU_HERE) {
+    return detail::limited<typename detail::begun<S>::type>(expr<std::int64_t>(detail::index_node(limit)), init, condition, step, here.of("loop_while_at_most"));
 }
 
 /// x = f(x, i) for i = 0, 1, .. n - 1, beginning with init.
 template <class N, class I, class F>
 [[deprecated("write loop_for(n, init, f), whose f takes the number of the step first: f(i, x)")]] auto
-loop(const N &n, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::counted(n, init, f, {file, line});
+loop(const N &n, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::counted(n, init, f, here.of("loop"));
 }
 
 } // namespace AGPU_HEADERS

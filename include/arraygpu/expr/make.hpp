@@ -62,6 +62,19 @@ private:
     }
 };
 
+/// A number with the word for so many: "1 element", "3 elements".
+inline std::string number_of(std::int64_t n, const char *one) { return std::to_string(n) + " " + one + (n == 1 ? "" : "s"); }
+/// Throws an error that names the author's word and place, as those of programs do.
+[[noreturn]] inline void fail(agpu_status code, const std::string &what, place at) {
+    std::string text = at.word ? std::string(at.word) + ": " + what : what;
+    if (at.file) {
+        text += std::string(" (") + at.file + ":" + std::to_string(at.line);
+        if (at.column) text += ":" + std::to_string(at.column);
+        text += ")";
+    }
+    throw error(code, text);
+}
+
 /// A node without operands.
 inline node_ptr make_leaf(op code, agpu_type type, int rank, place at = {}) {
     if (tracing.depth) trace::count();
@@ -72,8 +85,7 @@ inline node_ptr make_leaf(op code, agpu_type type, int rank, place at = {}) {
     n->rank = std::uint8_t(rank);
     n->level = 0;
     n->count = 0;
-    n->line = at.line;
-    n->file = at.file;
+    n->written = at;
     n->extent[0] = n->extent[1] = n->extent[2] = rank ? -1 : 1;
     n->operands = n->own.near;
     return node_ptr(n);

@@ -25,10 +25,10 @@ template <class T, int Rank> auto variance(const expr<T, Rank> &x, std::int64_t 
     const expr<T, 0> sum(make_node(op::squared_deviations, type_of<T>::value, 0, x.c_node(), at));
     return sum / arraygpu::cast<T>(arraygpu::max(element_count(x.c_node()) - ddof, std::int64_t(0)));
 }
-template <class T, int Rank> auto norm_of(const expr<T, Rank> &x, place at) { return arraygpu::sqrt(arraygpu::dot(x, x, at.file, at.line)); }
+template <class T, int Rank> auto norm_of(const expr<T, Rank> &x, place at) { return arraygpu::sqrt(arraygpu::dot(x, x, at)); }
 /// The greatest element if it is finite, else 0: what exponents are reduced by.
 template <class T, int Rank> auto exponent_shift(const expr<T, Rank> &x, place at) {
-    const expr<T, 0> most = arraygpu::max(x, at.file, at.line);
+    const expr<T, 0> most = arraygpu::max(x, at);
     return arraygpu::select(arraygpu::abs(most) < T(__builtin_huge_val()), most, T(0));
 }
 
@@ -36,7 +36,7 @@ template <lines Which, class T, int Rank> auto shifts_along(const expr<T, Rank> 
     return of_parts_along<Which>(x, [&](const auto &part) { return exponent_shift(part, at); }, at);
 }
 template <lines Which, class T, int Rank> auto sums_along(const expr<T, Rank> &x, place at) {
-    return of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::sum(part, at.file, at.line); }, at);
+    return of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::sum(part, at); }, at);
 }
 
 template <lines Which, class A> auto variance_along(const A &a, std::int64_t ddof, place at) {
@@ -70,93 +70,93 @@ template <lines Which, class A> auto normalise_along(const A &a, place at) {
 /// The sum of the squared deviations of all elements from their mean, divided by their number less `ddof`: 0 for a population, 1 for a sample.
 /// One pass, which loses no digits to a large mean. NaN of no elements. Halves are computed as floats and rounded once, here and below.
 template <class A, detail::if_array<A> = 0>
-auto variance(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::as<detail::element_type<A>>(detail::variance(detail::widened(a), ddof, {file, line}));
+auto variance(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::as<detail::element_type<A>>(detail::variance(detail::widened(a), ddof, here.of("variance")));
 }
 /// The square root of the variance.
 template <class A, detail::if_array<A> = 0>
-auto stddev(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::as<detail::element_type<A>>(arraygpu::sqrt(detail::variance(detail::widened(a), ddof, {file, line})));
+auto stddev(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::as<detail::element_type<A>>(arraygpu::sqrt(detail::variance(detail::widened(a), ddof, here.of("stddev"))));
 }
 /// log(sum(exp(a))) without overflow; minus infinity of no elements.
-template <class A, detail::if_array<A> = 0> auto log_sum_exp(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto log_sum_exp(const A &a, detail::place here = ARRAYGPU_HERE) {
     const auto x = detail::widened(a);
-    const auto shift = detail::exponent_shift(x, {file, line});
-    return detail::as<detail::element_type<A>>(shift + arraygpu::log(arraygpu::sum(arraygpu::exp(x - shift), file, line)));
+    const auto shift = detail::exponent_shift(x, here.of("log_sum_exp"));
+    return detail::as<detail::element_type<A>>(shift + arraygpu::log(arraygpu::sum(arraygpu::exp(x - shift), here.of("log_sum_exp"))));
 }
 /// exp(a) / sum(exp(a)) without overflow.
-template <class A, detail::if_array<A> = 0> auto softmax(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto softmax(const A &a, detail::place here = ARRAYGPU_HERE) {
     const auto x = detail::widened(a);
-    const auto all = arraygpu::exp(x - detail::exponent_shift(x, {file, line}));
-    return detail::as<detail::element_type<A>>(all / arraygpu::sum(all, file, line));
+    const auto all = arraygpu::exp(x - detail::exponent_shift(x, here.of("softmax")));
+    return detail::as<detail::element_type<A>>(all / arraygpu::sum(all, here.of("softmax")));
 }
 /// a divided by its norm; NaN if all elements are 0.
-template <class A, detail::if_array<A> = 0> auto normalise(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_array<A> = 0> auto normalise(const A &a, detail::place here = ARRAYGPU_HERE) {
     const auto x = detail::widened(a);
-    return detail::as<detail::element_type<A>>(x / detail::norm_of(x, {file, line}));
+    return detail::as<detail::element_type<A>>(x / detail::norm_of(x, here.of("normalise")));
 }
 /// The variance of each row of a matrix, of each column; of an array of three dimensions of each row or column of each plane, a matrix, and of each plane.
 template <class A, detail::if_planar<A> = 0>
-auto variance_rows(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::variance_along<detail::lines::rows>(a, ddof, {file, line});
+auto variance_rows(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::variance_along<detail::lines::rows>(a, ddof, here.of("variance_rows"));
 }
 template <class A, detail::if_planar<A> = 0>
-auto variance_cols(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::variance_along<detail::lines::cols>(a, ddof, {file, line});
+auto variance_cols(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::variance_along<detail::lines::cols>(a, ddof, here.of("variance_cols"));
 }
 template <class A, detail::if_volume<A> = 0>
-auto variance_planes(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::variance_along<detail::lines::planes>(a, ddof, {file, line});
+auto variance_planes(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::variance_along<detail::lines::planes>(a, ddof, here.of("variance_planes"));
 }
 template <class A, detail::if_planar<A> = 0>
-auto stddev_rows(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::stddev_along<detail::lines::rows>(a, ddof, {file, line});
+auto stddev_rows(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::stddev_along<detail::lines::rows>(a, ddof, here.of("stddev_rows"));
 }
 template <class A, detail::if_planar<A> = 0>
-auto stddev_cols(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::stddev_along<detail::lines::cols>(a, ddof, {file, line});
+auto stddev_cols(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::stddev_along<detail::lines::cols>(a, ddof, here.of("stddev_cols"));
 }
 template <class A, detail::if_volume<A> = 0>
-auto stddev_planes(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::stddev_along<detail::lines::planes>(a, ddof, {file, line});
+auto stddev_planes(const A &a, std::int64_t ddof = 0, detail::place here = ARRAYGPU_HERE) {
+    return detail::stddev_along<detail::lines::planes>(a, ddof, here.of("stddev_planes"));
 }
-template <class A, detail::if_planar<A> = 0> auto norm_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::norm_along<detail::lines::rows>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto norm_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::norm_along<detail::lines::rows>(a, here.of("norm_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto norm_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::norm_along<detail::lines::cols>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto norm_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::norm_along<detail::lines::cols>(a, here.of("norm_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto norm_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::norm_along<detail::lines::planes>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto norm_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::norm_along<detail::lines::planes>(a, here.of("norm_planes"));
 }
-template <class A, detail::if_planar<A> = 0> auto log_sum_exp_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::log_sum_exp_along<detail::lines::rows>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto log_sum_exp_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::log_sum_exp_along<detail::lines::rows>(a, here.of("log_sum_exp_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto log_sum_exp_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::log_sum_exp_along<detail::lines::cols>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto log_sum_exp_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::log_sum_exp_along<detail::lines::cols>(a, here.of("log_sum_exp_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto log_sum_exp_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::log_sum_exp_along<detail::lines::planes>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto log_sum_exp_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::log_sum_exp_along<detail::lines::planes>(a, here.of("log_sum_exp_planes"));
 }
 /// softmax of each row, column or plane by itself.
-template <class A, detail::if_planar<A> = 0> auto softmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::softmax_along<detail::lines::rows>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto softmax_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::softmax_along<detail::lines::rows>(a, here.of("softmax_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto softmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::softmax_along<detail::lines::cols>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto softmax_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::softmax_along<detail::lines::cols>(a, here.of("softmax_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto softmax_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::softmax_along<detail::lines::planes>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto softmax_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::softmax_along<detail::lines::planes>(a, here.of("softmax_planes"));
 }
 /// normalise of each row, column or plane by itself.
-template <class A, detail::if_planar<A> = 0> auto normalise_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::normalise_along<detail::lines::rows>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto normalise_rows(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::normalise_along<detail::lines::rows>(a, here.of("normalise_rows"));
 }
-template <class A, detail::if_planar<A> = 0> auto normalise_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::normalise_along<detail::lines::cols>(a, {file, line});
+template <class A, detail::if_planar<A> = 0> auto normalise_cols(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::normalise_along<detail::lines::cols>(a, here.of("normalise_cols"));
 }
-template <class A, detail::if_volume<A> = 0> auto normalise_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::normalise_along<detail::lines::planes>(a, {file, line});
+template <class A, detail::if_volume<A> = 0> auto normalise_planes(const A &a, detail::place here = ARRAYGPU_HERE) {
+    return detail::normalise_along<detail::lines::planes>(a, here.of("normalise_planes"));
 }
 
 } // namespace AGPU_HEADERS

@@ -7,7 +7,7 @@
 namespace arraygpu {
 inline namespace AGPU_HEADERS(v_) {
 
-// The number 0 would be taken for the place of the call, and the word be that of the whole array.
+// A number fits no word; without these, the message would be a list of what does.
 #define ARRAYGPU_NO_AXIS(word, why)                                                                                                  \
     template <class A, class N, detail::if_array<A> = 0, std::enable_if_t<std::is_integral_v<N>, int> = 0> void word(const A &, N) { \
         static_assert(detail::never<N>, #word " takes no axis" why);                                                                 \

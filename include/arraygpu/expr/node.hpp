@@ -7,10 +7,45 @@
 
 #include <atomic>
 #include <new>
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_COLUMN)
+#define ARRAYGPU_COLUMN __builtin_COLUMN()
+#endif
+#endif
+#if !defined(ARRAYGPU_COLUMN) && __cplusplus >= 202002L && __has_include(<source_location>)
+#include <source_location>
+#if defined(__cpp_lib_source_location)
+#define ARRAYGPU_COLUMN static_cast<int>(std::source_location::current().column())
+#endif
+#endif
+#if !defined(ARRAYGPU_COLUMN)
+#define ARRAYGPU_COLUMN 0 // g++ gives columns from C++20 on
+#endif
+/// The place of the call of a function that has it as a default argument.
+#define ARRAYGPU_HERE detail::place(__builtin_FILE(), __builtin_LINE(), ARRAYGPU_COLUMN)
 
 namespace arraygpu {
 inline namespace AGPU_HEADERS(v_) {
 namespace detail {
+
+/// A place in the author's program, and the word that stands there. A function that calls others of these headers hands its own place and word to them, so
+/// that messages name what the author wrote.
+struct place {
+    const char *file = nullptr; // null: not known
+    const char *word = nullptr; // null: that of no function
+    int line = 0;
+    int column = 0; // 0: not known
+
+    place() = default;
+    // Not constexpr: compilers would compute the arguments where a default argument is declared, not where it is used.
+    place(const char *file_, int line_, int column_) noexcept : file(file_), line(line_), column(column_) {}
+    /// The place of a call of this function, unless the function was called by another one of these headers.
+    place of(const char *function) const noexcept {
+        place named = *this;
+        if (!named.word) named.word = function;
+        return named;
+    }
+};
 
 /// One operation, or a leaf. It never changes after it was made, so threads may share it; only the count of its uses does.
 struct node {
@@ -31,8 +66,7 @@ struct node {
     std::uint8_t rank;
     std::uint8_t level;  // how deep the functions are nested whose variables it may depend on; 0: it can be computed
     std::uint32_t count; // of operands
-    std::int32_t line;   // where it was written, if file is not null
-    const char *file;
+    place written;
     std::int64_t extent[3]; // -1: not known before it is computed
     node **operands;        // own.near, or memory of its own
     union {
@@ -90,9 +124,9 @@ inline bool last_use(node *n) noexcept {
 
 /// Frees a node without uses, and the nodes that only it used. A list takes the place of recursion, so that chains may have any length.
 inline void end_node(node *dead) noexcept {
-    dead->file = nullptr; // which links the list
+    dead->written.file = nullptr; // which links the list
     while (node *n = dead) {
-        dead = reinterpret_cast<node *>(const_cast<char *>(n->file));
+        dead = reinterpret_cast<node *>(const_cast<char *>(n->written.file));
         if (n->code == op::array) {
             buffer_owner::drop(n->leaf.owner);
             delete[] n->leaf.name;
@@ -100,7 +134,7 @@ inline void end_node(node *dead) noexcept {
             for (std::uint32_t i = 0; i < n->count; ++i) {
                 node *operand = n->operands[i];
                 if (!last_use(operand)) continue;
-                operand->file = reinterpret_cast<const char *>(dead);
+                operand->written.file = reinterpret_cast<const char *>(dead);
                 dead = operand;
             }
             if (n->count > node::few) delete[] n->operands;
@@ -132,12 +166,6 @@ public:
 
 private:
     node *node_;
-};
-
-/// A place in the author's program.
-struct place {
-    const char *file = nullptr;
-    int line = 0;
 };
 
 } // namespace detail

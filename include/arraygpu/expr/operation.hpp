@@ -106,6 +106,12 @@ inline const char *operation_name(op code) noexcept {
     static_assert(sizeof names / sizeof *names == std::size_t(op::select) + 1, "a name for each scalar operation");
     return names[std::size_t(code)];
 }
+/// What an author writes for a scalar operation of several operands.
+inline const char *operation_word(op code) noexcept {
+    static constexpr const char *operators[] = {"+", "-", "*", "/", "%", "min", "max", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="};
+    static_assert(sizeof operators / sizeof *operators == std::size_t(op::ge) - std::size_t(op::add) + 1, "a word for each operator");
+    return code >= op::add && code <= op::ge ? operators[std::size_t(code) - std::size_t(op::add)] : operation_name(code);
+}
 constexpr bool is_scalar_operation(op code) noexcept { return code <= op::select; }
 
 } // namespace detail

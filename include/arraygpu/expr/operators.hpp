@@ -20,6 +20,11 @@ template <op Code, class... X> auto arithmetic(const X &...x) {
     static_assert(!std::is_same_v<T, bool>, "arithmetic on truth values: use && || ! ^, or cast<int>(x)");
     return elementwise<Code, T>(x...);
 }
+/// An operation that was just made, as one that an author writes by this word.
+template <class E> E worded(E made, const char *word) {
+    made.c_node()->written.word = word;
+    return made;
+}
 template <class T> constexpr void has_bits() { static_assert(!is_real<T>, "an operation on bits, of numbers with fractions"); }
 /// A number of C++ beside bits of type T is a mask, whose bits that T does not have are all 0 or all 1: ~0x80, the int -129, is 0x7f beside std::uint8_t.
 template <class T, class X> decltype(auto) mask(const X &x) {
@@ -77,7 +82,7 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto operator/(const 
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator%(const A &a, const B &b) {
     // of numbers with fractions it is fmod, as in the language
     if constexpr (detail::is_real<detail::element_type<A, B>>)
-        return detail::arithmetic<detail::op::fmod>(a, b);
+        return detail::worded(detail::arithmetic<detail::op::fmod>(a, b), "%");
     else
         return detail::arithmetic<detail::op::rem>(a, b);
 }
@@ -109,8 +114,8 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto operator>=(const
 }
 
 /// Both sides are computed: there is no branch.
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator&&(const A &a, const B &b) { return detail::logical<detail::op::and_>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator||(const A &a, const B &b) { return detail::logical<detail::op::or_>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator&&(const A &a, const B &b) { return detail::worded(detail::logical<detail::op::and_>(a, b), "&&"); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator||(const A &a, const B &b) { return detail::worded(detail::logical<detail::op::or_>(a, b), "||"); }
 template <class A, detail::if_operands<A> = 0> auto operator!(const A &a) { return detail::logical<detail::op::not_>(a); }
 
 } // namespace AGPU_HEADERS

@@ -13,7 +13,7 @@ namespace detail {
 
 /// The value `which` of a node with several; it counts on.
 inline node_ptr component(const node_ptr &joined, std::int64_t &which, agpu_type type, int rank = 0) {
-    node_ptr made = make_node(op::component, type, rank, joined, place{joined->file, joined->line});
+    node_ptr made = make_node(op::component, type, rank, joined, joined->written);
     made->own.numbers[0] = which++;
     return made;
 }

@@ -139,13 +139,17 @@ private:
     /// The nodes that follow were written where this operation was.
     void locate(std::size_t operation) {
         const std::vector<place> &places = key_.places();
-        if (operation < places.size()) check(agpu_builder_at(builder_, places[operation].file, places[operation].line));
+        if (operation >= places.size()) return;
+        written_ = places[operation];
+        check(agpu_builder_at_column(builder_, written_.file, written_.line, written_.column));
+        elements_.say(written_.word);
     }
     value elementwise(op code) {
         const std::size_t count = code == op::cast || code < op::add ? 1 : code < op::mul_add ? 2 : 3;
         stack_.resize(stack_.size() - count);
         const value *operands = stack_.data() + stack_.size();
-        return elements_.apply(code == op::cast ? nullptr : operation_name(code), operands, count, type_, std::uint8_t(rank_));
+        const char *name = code == op::cast ? nullptr : operation_name(code), *word = written_.word ? written_.word : code == op::cast ? name : operation_word(code);
+        return elements_.apply({name, word}, operands, count, type_, std::uint8_t(rank_));
     }
     agpu_node apply(const char *name, const agpu_node *operands, int count) {
         agpu_node out = 0;
@@ -408,6 +412,7 @@ private:
     std::vector<std::string> names_;
     agpu_builder *builder_;
     lifting elements_;
+    place written_;
     agpu_type type_ = AGPU_F32;
     int rank_ = 0;
     std::size_t next_array_ = 0, next_scalar_ = 0;

@@ -46,11 +46,11 @@ inline destinations unordered(destinations to) {
 }
 
 /// How many of the destinations are 0, 1, .. n - 1.
-template <class N> expr<std::int64_t, 1> histogram(const destinations &to, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class N> expr<std::int64_t, 1> histogram(const destinations &to, const N &n, detail::place here = ARRAYGPU_HERE) {
     const detail::node_ptr length = detail::index_node(n);
-    detail::node_ptr operands[] = {to.in(length, {file, line}), length};
+    detail::node_ptr operands[] = {to.in(length, here.of("histogram")), length};
     std::int64_t which = 0;
-    return detail::vector_of_composite<std::int64_t>(detail::composed(detail::composite::histogram, {file, line}, operands, 2, 0, 1), which, detail::known_length(n));
+    return detail::vector_of_composite<std::int64_t>(detail::composed(detail::composite::histogram, here.of("histogram"), operands, 2, 0, 1), which, detail::known_length(n));
 }
 namespace detail {
 /// scatter or scatter_unique.
@@ -73,27 +73,27 @@ template <class A, class N, class R> auto scattered(composite which_one, const A
 /// A vector of n elements: element i of `a` goes to its destination, of several the last one counts, and the others are `rest`. The vector may be of
 /// structs, or a tuple of vectors.
 template <class A, class N, class R, detail::if_joinable<A> = 0>
-auto scatter(const A &a, const N &n, const destinations &to, const R &rest, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scattered(detail::composite::scatter, a, n, to, rest, {file, line});
+auto scatter(const A &a, const N &n, const destinations &to, const R &rest, detail::place here = ARRAYGPU_HERE) {
+    return detail::scattered(detail::composite::scatter, a, n, to, rest, here.of("scatter"));
 }
 /// scatter() by plain stores: the caller promises that no two elements have one destination. If two have, it is unspecified which of them is
 /// stored; with ARRAYGPU_CHECK=1 the second one leaves an error record.
 template <class A, class N, class R, detail::if_joinable<A> = 0>
-auto scatter_unique(const A &a, const N &n, const destinations &to, const R &rest, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scattered(detail::composite::scatter_unique, a, n, to, rest, {file, line});
+auto scatter_unique(const A &a, const N &n, const destinations &to, const R &rest, detail::place here = ARRAYGPU_HERE) {
+    return detail::scattered(detail::composite::scatter_unique, a, n, to, rest, here.of("scatter_unique"));
 }
 /// A vector of n elements, each the reduction by f, beginning with `init`, of the elements that go there, in the order of their indices: it has the bits
 /// of reduce() of these alone.
 template <class A, class N, class I, class F, detail::if_joinable<A> = 0>
-auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     const detail::node_ptr length = detail::index_node(n);
-    std::array<detail::node_ptr, 2> where{to.in(length, {file, line}), length};
-    return detail::joined_composite(to.reduced(), {file, line}, a, init, f, std::move(where), detail::known_length(n));
+    std::array<detail::node_ptr, 2> where{to.in(length, here.of("scatter_reduce")), length};
+    return detail::joined_composite(to.reduced(), here.of("scatter_reduce"), a, init, f, std::move(where), detail::known_length(n));
 }
 /// Sums of `init` and the elements that go there.
 template <class A, class N, class I, detail::if_array<A> = 0>
-auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::scatter_reduce(a, n, to, init, detail::plus(), file, line);
+auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &init, detail::place here = ARRAYGPU_HERE) {
+    return arraygpu::scatter_reduce(a, n, to, init, detail::plus(), here.of("scatter_reduce"));
 }
 
 } // namespace AGPU_HEADERS

@@ -73,22 +73,23 @@ struct window_shape {
         for (int axis = 0; axis < rank; ++axis) all += (axis ? ", " : "(") + std::to_string(count.n[axis]);
         return all + ")";
     }
-    void check() const {
+    void check(place at) const {
+        const place nowhere{at.file, at.line, at.column}; // the name has the word
         for (int axis = 0; axis < rank; ++axis) {
-            if (count.n[axis] < 1) throw error(AGPU_ERROR_INVALID_ARGUMENT, name() + ": a window has an element along each axis");
-            if (array.n[axis] < 0) throw error(AGPU_ERROR_INVALID_ARGUMENT, name() + ": the extents of the array are not known before it is computed");
+            if (count.n[axis] < 1) fail(AGPU_ERROR_INVALID_ARGUMENT, name() + ": a window has an element along each axis", nowhere);
+            if (array.n[axis] < 0) fail(AGPU_ERROR_INVALID_ARGUMENT, name() + ": the extents of the array are not known before it is computed", nowhere);
         }
         for (int axis = 0; axis < rank; ++axis) {
             if (count.n[axis] <= array.n[axis]) continue;
             std::string shape;
             for (int k = 0; k < rank; ++k) shape += (k ? " x " : "") + std::to_string(array.n[k]);
-            throw error(AGPU_ERROR_SHAPE, name() + ": the array is " + shape);
+            fail(AGPU_ERROR_SHAPE, name() + ": the array " + (rank == 1 ? "has " + number_of(array.n[0], "element") : "is " + shape), nowhere);
         }
     }
 };
-template <class E> window_shape windows_of(const char *word, const E &e, const extents_in &count) {
+template <class E> window_shape windows_of(const char *word, const E &e, const extents_in &count, place at) {
     const window_shape all{word, rank_of_any<E>(), count, extents_of(first_node(e))};
-    all.check();
+    all.check(at);
     return all;
 }
 /// Window i of an array along an axis.
@@ -113,7 +114,7 @@ template <int Axis, class E> auto windows_from(const E &e, const window_shape &a
     }
 }
 template <class E> auto windows(const char *word, const E &e, const extents_in &count, place at) {
-    const window_shape all = windows_of(word, e, count);
+    const window_shape all = windows_of(word, e, count, at);
     return windows_from<0>(e, all, all.name(), at);
 }
 
@@ -123,9 +124,9 @@ template <class W> struct is_list<W, std::void_t<decltype(std::begin(std::declva
 /// The weights of a sum, row by row, and how many there are along each axis.
 template <class T, int Rank> class weight_list {
 public:
-    template <class W> weight_list(const char *word, const W &weights) : word_(word) {
+    template <class W> weight_list(const W &weights, place at) : at_(at) {
         add<0>(weights);
-        if (all_.empty()) throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(word_) + " needs a weight");
+        if (all_.empty()) fail(AGPU_ERROR_INVALID_ARGUMENT, "it needs a weight", at_);
     }
     const extents_in &count() const noexcept { return count_; }
     const std::vector<expr<T>> &all() const noexcept { return all_; }
@@ -138,8 +139,8 @@ private:
             const auto n = std::int64_t(std::size(weights));
             std::int64_t &count = count_.n[Axis];
             if (count >= 0 && count != n) {
-                throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(word_) + ": the " + names[2 - Rank + Axis] + " of the weights have " +
-                                                             std::to_string(count) + " and " + std::to_string(n) + " " + names[3 - Rank + Axis]);
+                fail(AGPU_ERROR_INVALID_ARGUMENT, std::string("the ") + names[2 - Rank + Axis] + " of the weights have " + std::to_string(count) + " and " +
+                                                       std::to_string(n) + " " + names[3 - Rank + Axis], at_);
             }
             count = n;
             for (const auto &one : weights) {
@@ -148,7 +149,7 @@ private:
             }
         }
     }
-    const char *word_;
+    place at_;
     extents_in count_{{-1, Rank > 1 ? -1 : 1, Rank > 2 ? -1 : 1}};
     std::vector<expr<T>> all_;
 };
@@ -163,7 +164,7 @@ template <class A, class W> auto weighted(const char *word, const A &a, const W 
     using T = element_type<A>;
     using Wide = wide_type<T>;
     static_assert(!std::is_same_v<T, bool>, "a weighted sum of truth values: write cast<int>(x)");
-    const weight_list<T, rank_of<A>()> list(word, weights);
+    const weight_list<T, rank_of<A>()> list(weights, at);
     const auto e = as_expr(a);
     std::vector<std::decay_t<decltype(e)>> x;
     flat(windows(word, e, list.count(), at), x);
@@ -279,50 +280,50 @@ template <class A, class P> auto replaced(const A &a, const P &part, const exten
 
 /// The k parts of size - (k - 1) elements, of which part i begins at element i: the neighbours of a stencil.
 template <class A, detail::if_rank<A, 1> = 0>
-auto windows(const A &a, std::int64_t k, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::windows("windows", detail::as_expr(a), {{k, 1, 1}}, {file, line});
+auto windows(const A &a, std::int64_t k, detail::place here = ARRAYGPU_HERE) {
+    return detail::windows("windows", detail::as_expr(a), {{k, 1, 1}}, here.of("windows"));
 }
 /// The parts of rows - (kr - 1) rows and cols - (kc - 1) columns: `windows2(m, kr, kc)[r][c]` begins in row r, column
 /// c.
 template <class A, detail::if_rank<A, 2> = 0>
-auto windows2(const A &a, std::int64_t kr, std::int64_t kc, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::windows("windows2", detail::as_expr(a), {{kr, kc, 1}}, {file, line});
+auto windows2(const A &a, std::int64_t kr, std::int64_t kc, detail::place here = ARRAYGPU_HERE) {
+    return detail::windows("windows2", detail::as_expr(a), {{kr, kc, 1}}, here.of("windows2"));
 }
 /// The parts of planes - (kp - 1) planes, rows - (kr - 1) rows and cols - (kc - 1) columns: `windows3(x, kp, kr,
 /// kc)[p][r][c]` begins in plane p, row r, column c.
 template <class A, detail::if_rank<A, 3> = 0>
-auto windows3(const A &a, std::int64_t kp, std::int64_t kr, std::int64_t kc, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::windows("windows3", detail::as_expr(a), {{kp, kr, kc}}, {file, line});
+auto windows3(const A &a, std::int64_t kp, std::int64_t kr, std::int64_t kc, detail::place here = ARRAYGPU_HERE) {
+    return detail::windows("windows3", detail::as_expr(a), {{kp, kr, kc}}, here.of("windows3"));
 }
 
 /// weights[0] * x[i] + weights[1] * x[i + 1] + ..: the first product is rounded, then follows a chain of
 /// multiply-adds. The result has one element less for each weight but the first. Weights are a std::array,
 /// std::vector, C array or list in braces; staged ones are a part of the program.
 template <class A, class W, detail::if_vector<A> = 0>
-auto weighted_sum(const A &a, const W &weights, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::weighted("weighted_sum", a, weights, {file, line});
+auto weighted_sum(const A &a, const W &weights, detail::place here = ARRAYGPU_HERE) {
+    return detail::weighted("weighted_sum", a, weights, here.of("weighted_sum"));
 }
 template <class A, class W, std::size_t N, detail::if_vector<A> = 0>
-auto weighted_sum(const A &a, const W (&weights)[N], const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::weighted("weighted_sum", a, weights, {file, line});
+auto weighted_sum(const A &a, const W (&weights)[N], detail::place here = ARRAYGPU_HERE) {
+    return detail::weighted("weighted_sum", a, weights, here.of("weighted_sum"));
 }
 /// The sum of weights[r][c] * m[i + r, j + c], row by row of the weights, likewise.
 template <class A, class W, detail::if_matrix<A> = 0>
-auto weighted_sum2(const A &a, const W &weights, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::weighted("weighted_sum2", a, weights, {file, line});
+auto weighted_sum2(const A &a, const W &weights, detail::place here = ARRAYGPU_HERE) {
+    return detail::weighted("weighted_sum2", a, weights, here.of("weighted_sum2"));
 }
 template <class A, class W, std::size_t R, std::size_t C, detail::if_matrix<A> = 0>
-auto weighted_sum2(const A &a, const W (&weights)[R][C], const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::weighted("weighted_sum2", a, weights, {file, line});
+auto weighted_sum2(const A &a, const W (&weights)[R][C], detail::place here = ARRAYGPU_HERE) {
+    return detail::weighted("weighted_sum2", a, weights, here.of("weighted_sum2"));
 }
 /// The sum of weights[p][r][c] * x[k + p, i + r, j + c], plane by plane of the weights, likewise.
 template <class A, class W, detail::if_volume<A> = 0>
-auto weighted_sum3(const A &a, const W &weights, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::weighted("weighted_sum3", a, weights, {file, line});
+auto weighted_sum3(const A &a, const W &weights, detail::place here = ARRAYGPU_HERE) {
+    return detail::weighted("weighted_sum3", a, weights, here.of("weighted_sum3"));
 }
 template <class A, class W, std::size_t P, std::size_t R, std::size_t C, detail::if_volume<A> = 0>
-auto weighted_sum3(const A &a, const W (&weights)[P][R][C], const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::weighted("weighted_sum3", a, weights, {file, line});
+auto weighted_sum3(const A &a, const W (&weights)[P][R][C], detail::place here = ARRAYGPU_HERE) {
+    return detail::weighted("weighted_sum3", a, weights, here.of("weighted_sum3"));
 }
 
 /// The same value. GPUs keep stencils by this strategy, where that is possible, in the whole program that contains the
@@ -344,39 +345,38 @@ template <class A, detail::if_compound<A> = 0> auto stencil(const A &a, stencil_
 /// A width is a number, which up to 64 is a part of the program, or an expression that is made of lengths and numbers:
 /// `expr<std::int64_t>(k)` is a parameter, so that one program serves all widths.
 template <class A, class B, detail::if_rank<A, 1> = 0>
-auto padded(const A &a, const detail::width &before, const detail::width &after, const B &boundary, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::with_margins(a, {{before, after}}, boundary, {file, line});
+auto padded(const A &a, const detail::width &before, const detail::width &after, const B &boundary, detail::place here = ARRAYGPU_HERE) {
+    return detail::with_margins(a, {{before, after}}, boundary, here.of("padded"));
 }
 /// The matrix with more rows, `{above, below}`, and more columns, `{left, right}`. Rows are added first, so that
 /// corners continue the rows' margins.
 template <class A, class B, detail::if_rank<A, 2> = 0>
 auto padded(const A &a, const detail::widths &rows, const detail::widths &cols, const B &boundary,
-            const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::with_margins(a, {rows, cols}, boundary, {file, line});
+            detail::place here = ARRAYGPU_HERE) {
+    return detail::with_margins(a, {rows, cols}, boundary, here.of("padded"));
 }
 /// The array with more planes, `{front, behind}`, rows and columns, added in this order.
 template <class A, class B, detail::if_rank<A, 3> = 0>
 auto padded(const A &a, const detail::widths &planes, const detail::widths &rows, const detail::widths &cols,
-            const B &boundary, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::with_margins(a, {planes, rows, cols}, boundary, {file, line});
+            const B &boundary, detail::place here = ARRAYGPU_HERE) {
+    return detail::with_margins(a, {planes, rows, cols}, boundary, here.of("padded"));
 }
 
 /// The vector with the elements of `part` in place of those from `start` on. All of the part lies inside, and it has
 /// an element.
 template <class A, class P, detail::if_rank<A, 1> = 0>
-auto with_slice(const A &a, std::int64_t start, const P &part, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::replaced(a, part, {{start, 0, 0}}, {file, line});
+auto with_slice(const A &a, std::int64_t start, const P &part, detail::place here = ARRAYGPU_HERE) {
+    return detail::replaced(a, part, {{start, 0, 0}}, here.of("with_slice"));
 }
 /// A matrix, or an array of three dimensions, with the elements from this row and column, or plane, row and column, on
 /// replaced by those of an array.
 template <class A, class P, detail::if_rank<A, 2> = 0>
-auto with_block(const A &a, std::int64_t row, std::int64_t col, const P &part, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::replaced(a, part, {{row, col, 0}}, {file, line});
+auto with_block(const A &a, std::int64_t row, std::int64_t col, const P &part, detail::place here = ARRAYGPU_HERE) {
+    return detail::replaced(a, part, {{row, col, 0}}, here.of("with_block"));
 }
 template <class A, class P, detail::if_rank<A, 3> = 0>
-auto with_block(const A &a, std::int64_t plane, std::int64_t row, std::int64_t col, const P &part, const char *file = __builtin_FILE(),
-                int line = __builtin_LINE()) {
-    return detail::replaced(a, part, {{plane, row, col}}, {file, line});
+auto with_block(const A &a, std::int64_t plane, std::int64_t row, std::int64_t col, const P &part, detail::place here = ARRAYGPU_HERE) {
+    return detail::replaced(a, part, {{plane, row, col}}, here.of("with_block"));
 }
 
 } // namespace AGPU_HEADERS

@@ -98,7 +98,7 @@ template <class A, class I> inline constexpr bool is_one_fold = is_operand<A> &&
 /// x = f(x, i) for i = 0, 1, .. n - 1 as a fold: short ones whose length is staged become straight code.
 template <class N, class I, class F> auto counted(const N &n, const I &init, F &f, place at) {
     using T = type_of_init<I>;
-    const expr<std::int64_t, 1> turns = arraygpu::iota(n, at.file, at.line);
+    const expr<std::int64_t, 1> turns = arraygpu::iota(n, at);
     const trace inside;
     return folded<T>(op::fold, f, at, turns.c_node(), node_of<T>(init), variable<T>(), variable<std::int64_t>());
 }
@@ -113,17 +113,17 @@ template <class F, class A, class... X> auto mapped_at(place at, F &f, const A &
 } // namespace detail
 
 /// The array of f(a[i]), or of f(a[i], b[i], ..) for several arrays of the same extents; of a function that gives a tuple a tuple of arrays.
-template <class F, class A, detail::if_array<A> = 0> auto map(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class F, class A, detail::if_array<A> = 0> auto map(F &&f, const A &a, detail::place here = ARRAYGPU_HERE) {
     const detail::trace inside;
-    return detail::mapped<detail::rank_of<A>(), 1>(f, {file, line}, {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>());
+    return detail::mapped<detail::rank_of<A>(), 1>(f, here.of("map"), {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>());
 }
 template <class F, class A, class B, detail::if_array<A> = 0, detail::if_array<B> = 0>
-auto map(F &&f, const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::mapped_at({file, line}, f, a, b);
+auto map(F &&f, const A &a, const B &b, detail::place here = ARRAYGPU_HERE) {
+    return detail::mapped_at(here.of("map"), f, a, b);
 }
 template <class F, class A, class B, class C, detail::if_array<A> = 0, detail::if_array<B> = 0, detail::if_array<C> = 0>
-auto map(F &&f, const A &a, const B &b, const C &c, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::mapped_at({file, line}, f, a, b, c);
+auto map(F &&f, const A &a, const B &b, const C &c, detail::place here = ARRAYGPU_HERE) {
+    return detail::mapped_at(here.of("map"), f, a, b, c);
 }
 template <class F, class A, class B, class C, class D, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0, detail::if_array<C> = 0, detail::if_array<D> = 0,
           std::enable_if_t<!(detail::is_compound<X> || ...), int> = 0>
@@ -134,46 +134,46 @@ auto map(F &&f, const A &a, const B &b, const C &c, const D &d, const X &...x) {
 /// The vector f(0), f(1), ... f(n - 1); with two extents, the matrix of f(i, j); with three, f(k, i, j) in plane k, row i, column j. Of a function that
 /// gives a tuple a tuple of arrays.
 template <class N, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &>, int> = 0>
-auto generate(const N &n, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto generate(const N &n, F &&f, detail::place here = ARRAYGPU_HERE) {
     const detail::trace inside;
-    return detail::generated<1>(f, {file, line}, {detail::index_node(n)}, {{detail::known_length(n), 1, 1}}, detail::variable<std::int64_t>());
+    return detail::generated<1>(f, here.of("generate"), {detail::index_node(n)}, {{detail::known_length(n), 1, 1}}, detail::variable<std::int64_t>());
 }
 template <class N, class M, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &, const expr<std::int64_t> &>, int> = 0>
-auto generate(const N &rows, const M &cols, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto generate(const N &rows, const M &cols, F &&f, detail::place here = ARRAYGPU_HERE) {
     const detail::trace inside;
-    return detail::generated<2>(f, {file, line}, {detail::index_node(rows), detail::index_node(cols)},
+    return detail::generated<2>(f, here.of("generate"), {detail::index_node(rows), detail::index_node(cols)},
                                 {{detail::known_length(rows), detail::known_length(cols), 1}}, detail::variable<std::int64_t>(),
                                 detail::variable<std::int64_t>());
 }
 template <class P, class N, class M, class F,
           std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &, const expr<std::int64_t> &, const expr<std::int64_t> &>, int> = 0>
-auto generate(const P &planes, const N &rows, const M &cols, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto generate(const P &planes, const N &rows, const M &cols, F &&f, detail::place here = ARRAYGPU_HERE) {
     const detail::trace inside;
-    return detail::generated<3>(f, {file, line}, {detail::index_node(planes), detail::index_node(rows), detail::index_node(cols)},
+    return detail::generated<3>(f, here.of("generate"), {detail::index_node(planes), detail::index_node(rows), detail::index_node(cols)},
                                 {{detail::known_length(planes), detail::known_length(rows), detail::known_length(cols)}},
                                 detail::variable<std::int64_t>(), detail::variable<std::int64_t>(), detail::variable<std::int64_t>());
 }
 
 /// f(.. f(f(init, a[0]), a[1]) .., a[n-1]) in the order of sums, in parallel: f is associative and commutative, up to rounding.
 template <class A, class I, class F, detail::if_array<A> = 0>
-auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto reduce(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     using T = detail::element_type<A>;
     const detail::trace inside;
-    return detail::folded<T>(detail::op::reduce, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
+    return detail::folded<T>(detail::op::reduce, f, here.of("reduce"), detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
                              detail::variable<T>());
 }
 /// The sum of init and all elements.
 template <class A, class I, detail::if_array<A> = 0>
-auto reduce(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto reduce(const A &a, const I &init, detail::place here = ARRAYGPU_HERE) {
     return arraygpu::reduce(
-        a, init, [](const auto &x, const auto &y) { return x + y; }, file, line);
+        a, init, [](const auto &x, const auto &y) { return x + y; }, here.of("reduce"));
 }
 /// The left fold f(.. f(f(init, a[0]), a[1]) .., a[n-1]), strictly in this order, for any f(accumulated, element).
 template <class A, class I, class F, std::enable_if_t<detail::is_one_fold<A, I>, int> = 0>
-auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto fold(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
     using T = detail::type_of_init<I>;
     const detail::trace inside;
-    return detail::folded<T>(detail::op::fold, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
+    return detail::folded<T>(detail::op::fold, f, here.of("fold"), detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
                              detail::variable<detail::element_type<A>>());
 }
 /// f(x), where x is computed once however often f uses it.

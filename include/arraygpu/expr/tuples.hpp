@@ -131,38 +131,38 @@ template <class F, class... A, std::enable_if_t<(detail::is_compound<A> || ...) 
 /// reduce of the tuples of the elements of arrays of one shape: f takes two tuples and gives one. It is associative and commutative, up to
 /// rounding. The arrays are a tuple: `std::tie(x, y)` of arrays, `std::forward_as_tuple(x * y, y)` of anything, or views::zip.
 template <class A, class I, class F, detail::if_joint<A> = 0>
-auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reduced<detail::elements_of<A>>({file, line}, detail::arrays(a, {file, line}), init, f);
+auto reduce(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::reduced<detail::elements_of<A>>(here.of("reduce"), detail::arrays(a, here.of("reduce")), init, f);
 }
 /// reduce by a function that need not be commutative: it always joins a part of the array, or of the tuple of arrays, with the part that follows it
 /// (docs/semantics.md 5.17).
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto reduce_noncommutative(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reduced<detail::elements_of<A>>({file, line}, detail::arrays(a, {file, line}), init, f, detail::op::reduce_noncommutative);
+auto reduce_noncommutative(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::reduced<detail::elements_of<A>>(here.of("reduce_noncommutative"), detail::arrays(a, here.of("reduce_noncommutative")), init, f, detail::op::reduce_noncommutative);
 }
 /// fold of the elements of several arrays, or with an accumulator that is a tuple: f takes the accumulator and the elements.
 template <class A, class I, class F, std::enable_if_t<detail::joint<A>::is && !detail::is_one_fold<A, I>, int> = 0>
-auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    auto all = detail::arrays(a, {file, line});
+auto fold(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    auto all = detail::arrays(a, here.of("fold"));
     const detail::trace inside;
     using Accumulator = typename detail::begun<I>::type;
-    return detail::joined_values<Accumulator, detail::elements_of<A>>(detail::op::fold_tuples, {file, line}, std::move(all), init, f);
+    return detail::joined_values<Accumulator, detail::elements_of<A>>(detail::op::fold_tuples, here.of("fold"), std::move(all), init, f);
 }
 /// reduce of each row of a matrix, or of a tuple of matrices of one shape: a vector, or a tuple of them; of an array of three dimensions of each row of each
 /// plane, a matrix.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto reduce_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reduce_along<detail::lines::rows>(a, init, f, {file, line});
+auto reduce_rows(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::reduce_along<detail::lines::rows>(a, init, f, here.of("reduce_rows"));
 }
 /// reduce of each column, likewise.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto reduce_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reduce_along<detail::lines::cols>(a, init, f, {file, line});
+auto reduce_cols(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::reduce_along<detail::lines::cols>(a, init, f, here.of("reduce_cols"));
 }
 /// reduce of each plane of an array of three dimensions, row by row: a vector.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
-auto reduce_planes(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reduce_along<detail::lines::planes>(a, init, f, {file, line});
+auto reduce_planes(const A &a, const I &init, F &&f, detail::place here = ARRAYGPU_HERE) {
+    return detail::reduce_along<detail::lines::planes>(a, init, f, here.of("reduce_planes"));
 }
 
 namespace detail {
@@ -215,19 +215,19 @@ struct local_index {
 /// The element of a std::array of scalars or tuples at an index that only the element knows; one that the host knows is a[i]. An index outside gives 0
 /// and leaves an error record. One of the elements, which are registers, is selected: an operation for each.
 template <class E, std::size_t N, class I, detail::if_operands<I> = 0>
-auto at(const std::array<E, N> &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto at(const std::array<E, N> &a, const I &i, detail::place here = ARRAYGPU_HERE) {
     static_assert(N > 0, "an array without elements has none to read");
     using S = typename detail::results_in<E>::type;
-    const detail::local_index index(i, N, {file, line});
+    const detail::local_index index(i, N, here.of("at"));
     S found(a[N - 1]);
     for (std::size_t k = N - 1; k-- > 0;) found = S(arraygpu::if_else(index.is(k), S(a[k]), found));
     return S(detail::parts<S>::each(found, [&](const auto &e) { return arraygpu::select(index.inside, e, std::decay_t<decltype(e)>()); }));
 }
 /// The std::array with another element at an index that only the element knows. An index outside changes nothing and leaves an error record.
 template <class E, std::size_t N, class I, class V, detail::if_operands<I> = 0>
-auto with_at(const std::array<E, N> &a, const I &i, const V &value, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto with_at(const std::array<E, N> &a, const I &i, const V &value, detail::place here = ARRAYGPU_HERE) {
     using S = typename detail::results_in<E>::type;
-    const detail::local_index index(i, N, {file, line});
+    const detail::local_index index(i, N, here.of("with_at"));
     const S changed(value);
     return detail::parts<std::array<S, N>>::with(a, [&](std::size_t k, const E &e) { return S(arraygpu::if_else(index.inside && index.is(k), changed, S(e))); });
 }

@@ -39,24 +39,24 @@ template <class C, class F, std::enable_if_t<detail::is_container<C>::value, int
 
 namespace actions {
 
-template <class F> auto transform(F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[f, file, line](const auto &v) { return views::transform(v, f, file, line); }};
+template <class F> auto transform(F f, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[f, here](const auto &v) { return views::transform(v, f, here.of("transform")); }};
 }
-inline auto take(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[=](const auto &v) { return views::take(v, n, file, line); }};
+inline auto take(std::int64_t n, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[=](const auto &v) { return views::take(v, n, here.of("take")); }};
 }
-inline auto drop(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[=](const auto &v) { return views::drop(v, n, file, line); }};
+inline auto drop(std::int64_t n, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[=](const auto &v) { return views::drop(v, n, here.of("drop")); }};
 }
-inline auto slice(std::int64_t start, std::int64_t stop, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[=](const auto &v) { return views::slice(v, start, stop, file, line); }};
+inline auto slice(std::int64_t start, std::int64_t stop, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[=](const auto &v) { return views::slice(v, start, stop, here.of("slice")); }};
 }
-inline auto stride(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[=](const auto &v) { return views::stride(v, n, file, line); }};
+inline auto stride(std::int64_t n, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[=](const auto &v) { return views::stride(v, n, here.of("stride")); }};
 }
-template <class I> auto permute(const I &indices, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class I> auto permute(const I &indices, detail::place here = ARRAYGPU_HERE) {
     const detail::range_of<const I &> at = detail::as_range(indices);
-    return detail::action{[at, file, line](const auto &v) { return views::permute(v, at, file, line); }};
+    return detail::action{[at, here](const auto &v) { return views::permute(v, at, here.of("permute")); }};
 }
 template <class V> auto fill(const V &value) {
     return detail::action{[value](const auto &v) {

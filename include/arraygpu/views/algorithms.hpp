@@ -206,18 +206,18 @@ template <class X> decltype(auto) in_words(X &&x) {
 
 /// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements. If f returns a tuple, `out` is
 /// views::zip of an output for each part, which has as many elements already: in a zip vectors are views, which keep their sizes.
-template <class In, class Out, class F> void transform(In &&in, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto made = views::transform(static_cast<In &&>(in), f, file, line);
+template <class In, class Out, class F> void transform(In &&in, Out &&out, F &&f, detail::place here = ARRAYGPU_HERE) {
+    const auto made = views::transform(static_cast<In &&>(in), f, here.of("transform"));
     detail::compute(made, out);
 }
 /// out = f of each pair of elements of two ranges.
-template <class In, class Second, class Out, class F, std::enable_if_t<!std::is_convertible_v<F, const char *>, int> = 0>
-void transform(In &&in, Second &&second, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    arraygpu::transform(views::zip(in, second), out, f, file, line);
+template <class In, class Second, class Out, class F, std::enable_if_t<!std::is_same_v<std::decay_t<F>, detail::place>, int> = 0>
+void transform(In &&in, Second &&second, Out &&out, F &&f, detail::place here = ARRAYGPU_HERE) {
+    arraygpu::transform(detail::zipped(here.of("transform"), detail::as_range(in), detail::as_range(second)), out, f, here.of("transform"));
 }
 /// Calls f for the elements, so that it assigns to its arguments: those of the zipped ranges that are not const. All assignments are one run, in
 /// which f reads the values from before the run.
-template <class X, class F> void for_each(X &&x, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class X, class F> void for_each(X &&x, F &&f, detail::place here = ARRAYGPU_HERE) {
     using Range = detail::range_of<X>;
     using Part = std::decay_t<decltype(std::declval<Range>().part())>;
     static_assert(detail::can_write<Part>::value, "for_each writes through its arguments, and none of these can be written");
@@ -230,7 +230,7 @@ template <class X, class F> void for_each(X &&x, F &&f, const char *file = __bui
     static_cast<void>(detail::call(f, element));
     std::size_t first = 0;
     detail::collect(r.part(), element, first, to);
-    to.run(over, {file, line});
+    to.run(over, here.of("for_each"));
 }
 /// Computes the elements of a view into a vector, which gets its size, or into a view of the same size.
 template <class In, class Out, std::enable_if_t<detail::is_operand<std::decay_t<In>> || detail::is_compound<std::decay_t<In>>, int> = 0> void copy(In &&in, Out &&out) {
@@ -260,31 +260,31 @@ template <class Out, class V, std::enable_if_t<detail::is_compound<std::decay_t<
 
 /// `view | reduce_noncommutative(init, f)`: see reduce_noncommutative(x, init, f).
 template <class I, class F, std::enable_if_t<!detail::joint<I>::is, int> = 0>
-auto reduce_noncommutative(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce_noncommutative(detail::reducible(detail::as_range(x)), init, f, file, line); }};
+auto reduce_noncommutative(const I &init, F f, detail::place here = ARRAYGPU_HERE) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce_noncommutative(detail::reducible(detail::as_range(x)), init, f, here.of("reduce_noncommutative")); }};
 }
 /// `view | reduce(init)`, `view | reduce(init, f)`: see reduce(x, init, f). A scalar that is computed when it becomes a number.
 template <class I, std::enable_if_t<detail::is_scalar_argument<I>, int> = 0>
-auto reduce(const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+auto reduce(const I &init, detail::place here = ARRAYGPU_HERE) {
     return detail::adaptor{[=](auto &&x) {
         if constexpr (detail::is_filtered<std::decay_t<decltype(x)>>::value)
-            return arraygpu::reduce(x, init, file, line);
+            return arraygpu::reduce(x, init, here.of("reduce"));
         else
-            return arraygpu::reduce(detail::as_range(x).array(), init, file, line);
+            return arraygpu::reduce(detail::as_range(x).array(), init, here.of("reduce"));
     }};
 }
 template <class I, class F,
-          std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_convertible_v<F, const char *>, int> = 0>
-auto reduce(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+          std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_same_v<std::decay_t<F>, detail::place>, int> = 0>
+auto reduce(const I &init, F f, detail::place here = ARRAYGPU_HERE) {
     return detail::adaptor{[=](auto &&x) {
-        return arraygpu::reduce(detail::in_words(x), init, f, file, line);
+        return arraygpu::reduce(detail::in_words(x), init, f, here.of("reduce"));
     }};
 }
 /// `view | fold(init, f)`: see fold(x, init, f).
 template <class I, class F,
-          std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_convertible_v<F, const char *>, int> = 0>
-auto fold(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return arraygpu::fold(detail::reducible(detail::as_range(x)), init, f, file, line); }};
+          std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_same_v<std::decay_t<F>, detail::place>, int> = 0>
+auto fold(const I &init, F f, detail::place here = ARRAYGPU_HERE) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::fold(detail::reducible(detail::as_range(x)), init, f, here.of("fold")); }};
 }
 
 } // namespace AGPU_HEADERS

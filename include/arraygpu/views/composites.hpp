@@ -19,7 +19,7 @@ template <class R> auto as_view(const R &made) {
         return as_range(made);
 }
 /// Writes the elements that are kept to the front of `out`, which keeps what it has behind them. Returns their number.
-template <class E, class Out> std::int64_t put_kept(const filtered<E> &kept, Out &out, const char *what) {
+template <class E, class Out> std::int64_t put_kept(const filtered<E> &kept, Out &out, place at) {
     const auto room = std::int64_t(out.size());
     const std::size_t n = std::min(kept.capacity(), out.size());
     std::int64_t count = 0;
@@ -27,7 +27,7 @@ template <class E, class Out> std::int64_t put_kept(const filtered<E> &kept, Out
     const auto fitting = arraygpu::select(kept.count() <= room, kept.count(), 0);
     arraygpu::assign(front, kept.filled_to(n, front, fitting), count, kept.count());
     if (count <= room) return count;
-    throw error(AGPU_ERROR_OUT_OF_BOUNDS, std::string(what) + ": " + std::to_string(count) + " elements are kept, and there is room for " + std::to_string(room));
+    fail(AGPU_ERROR_OUT_OF_BOUNDS, "the number of elements that are kept is " + std::to_string(count) + ", and there is room for " + std::to_string(room), at);
 }
 
 } // namespace detail
@@ -35,26 +35,26 @@ template <class E, class Out> std::int64_t put_kept(const filtered<E> &kept, Out
 /// Writes the elements for which the condition holds, in their order, to the front of `out`, a vector or a view, which keeps what it has behind them. Returns
 /// their number. If `out` has fewer elements, nothing is written, and an error is thrown.
 template <class In, class Out, class F>
-std::int64_t copy_if(In &&in, Out &&out, F &&condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::put_kept(arraygpu::filter(detail::reducible(detail::as_range(in)), condition, file, line), out, "copy_if");
+std::int64_t copy_if(In &&in, Out &&out, F &&condition, detail::place here = ARRAYGPU_HERE) {
+    return detail::put_kept(arraygpu::filter(detail::reducible(detail::as_range(in)), condition, here.of("copy_if")), out, here.of("copy_if"));
 }
 /// Writes the first element of each run of equal ones to the front of `out`, as copy_if does.
-template <class In, class Out> std::int64_t unique_copy(In &&in, Out &&out, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::put_kept(arraygpu::unique(detail::as_range(in).array(), file, line), out, "unique_copy");
+template <class In, class Out> std::int64_t unique_copy(In &&in, Out &&out, detail::place here = ARRAYGPU_HERE) {
+    return detail::put_kept(arraygpu::unique(detail::as_range(in).array(), here.of("unique_copy")), out, here.of("unique_copy"));
 }
 
 namespace views {
 
 /// The partial results of a reduction, of scalars or of tuples, also of what a filter keeps: see arraygpu::inclusive_scan(x, init, f).
-template <class I, class F> auto inclusive_scan(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::inclusive_scan(detail::in_words(x), init, f, file, line)); }};
+template <class I, class F> auto inclusive_scan(const I &init, F f, detail::place here = ARRAYGPU_HERE) {
+    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::inclusive_scan(detail::in_words(x), init, f, here.of("inclusive_scan"))); }};
 }
-template <class I, class F> auto exclusive_scan(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::exclusive_scan(detail::in_words(x), init, f, file, line)); }};
+template <class I, class F> auto exclusive_scan(const I &init, F f, detail::place here = ARRAYGPU_HERE) {
+    return detail::adaptor{[=](auto &&x) { return detail::as_view(arraygpu::exclusive_scan(detail::in_words(x), init, f, here.of("exclusive_scan"))); }};
 }
 /// The elements for which the condition holds, as a filtered vector, whose size only the device knows.
-template <class F> auto filter(F condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return arraygpu::filter(detail::in_words(x), condition, file, line); }};
+template <class F> auto filter(F condition, detail::place here = ARRAYGPU_HERE) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::filter(detail::in_words(x), condition, here.of("filter")); }};
 }
 
 namespace functions {
@@ -88,15 +88,15 @@ inline constexpr detail::adaptor<functions::unique> unique{};
 
 namespace actions {
 
-template <class I, class F> auto inclusive_scan(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[=](const auto &v) { return v | views::inclusive_scan(init, f, file, line); }};
+template <class I, class F> auto inclusive_scan(const I &init, F f, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[=](const auto &v) { return v | views::inclusive_scan(init, f, here.of("inclusive_scan")); }};
 }
-template <class I, class F> auto exclusive_scan(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[=](const auto &v) { return v | views::exclusive_scan(init, f, file, line); }};
+template <class I, class F> auto exclusive_scan(const I &init, F f, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[=](const auto &v) { return v | views::exclusive_scan(init, f, here.of("exclusive_scan")); }};
 }
 /// Keeps the elements for which the condition holds: the vector gets their number as its size.
-template <class F> auto filter(F condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::action{[=](const auto &v) { return v | views::filter(condition, file, line); }};
+template <class F> auto filter(F condition, detail::place here = ARRAYGPU_HERE) {
+    return detail::action{[=](const auto &v) { return v | views::filter(condition, here.of("filter")); }};
 }
 inline constexpr detail::action<views::functions::sort> sort{};
 inline constexpr detail::action<views::functions::sort_descending> sort_descending{};

@@ -68,12 +68,12 @@ template <class T, bool Writable> struct array_part {
     array_part<T, false> sliced(std::int64_t start, std::int64_t stop, std::int64_t stride, place at) const {
         return {expr<T, 1>(detail::sliced(values.c_node(), 0, start, stop, stride, at)), {}};
     }
-    array_part<T, false> reversed(std::int64_t, place at) const { return {arraygpu::reverse(values, at.file, at.line), {}}; }
+    array_part<T, false> reversed(std::int64_t, place at) const { return {arraygpu::reverse(values, at), {}}; }
     template <class I> array_part<T, false> gathered(const expr<I, 1> &indices, place at) const {
         const expr<T, 1> &from = values;
-        return {map([&from, at](const expr<I> &i) { return arraygpu::at(from, i, at.file, at.line); }, indices, at.file, at.line), {}};
+        return {map([&from, at](const expr<I> &i) { return arraygpu::at(from, i, at); }, indices, at), {}};
     }
-    element at_index(const expr<std::int64_t> &i, place at) const { return arraygpu::at(values, i, at.file, at.line); }
+    element at_index(const expr<std::int64_t> &i, place at) const { return arraygpu::at(values, i, at); }
     expr<T, 1> array(std::int64_t, place) const { return values; }
 };
 /// The same scalar everywhere.
@@ -87,7 +87,7 @@ template <class T> struct scalar_part {
     scalar_part reversed(std::int64_t, place) const { return *this; }
     template <class I> scalar_part gathered(const expr<I, 1> &, place) const { return *this; }
     element at_index(const expr<std::int64_t> &, place) const { return value; }
-    expr<T, 1> array(std::int64_t size, place at) const { return repeat(value, size, at.file, at.line); }
+    expr<T, 1> array(std::int64_t size, place at) const { return repeat(value, size, at); }
 };
 /// first, first + step, ...
 template <class T, bool Endless> struct count_part {
@@ -109,13 +109,13 @@ template <class T, bool Endless> struct count_part {
     }
     count_part<T, false> reversed(std::int64_t size, place) const { return {plus_product(size - 1, step), T(std::uint64_t(0) - std::uint64_t(step))}; }
     template <class I> array_part<T, false> gathered(const expr<I, 1> &indices, place at) const {
-        return {map([this](const expr<I> &i) { return of(cast<std::int64_t>(i)); }, indices, at.file, at.line), {}};
+        return {map([this](const expr<I> &i) { return of(cast<std::int64_t>(i)); }, indices, at), {}};
     }
     element at_index(const expr<std::int64_t> &i, place) const { return of(i); }
     expr<T, 1> array(std::int64_t size, place at) const {
         const count_part &self = *this;
         return generate(
-            size, [&self](const expr<std::int64_t> &i) { return self.of(i); }, at.file, at.line);
+            size, [&self](const expr<std::int64_t> &i) { return self.of(i); }, at);
     }
 };
 /// Several parts: the elements are tuples.
@@ -241,7 +241,7 @@ public:
     /// The j-th of them; 0 <= j < size().
     typename Part::element operator[](std::int64_t j) const {
         if (j < 0 || j >= from_.width) {
-            throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a window of " + std::to_string(from_.width) + " elements has no element " + std::to_string(j));
+            throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a window of " + detail::number_of(from_.width, "element") + " has no element " + std::to_string(j));
         }
         if (!over_) return from_.part.at_index(start() + j, {});
         // of no windows there are no elements to slice
@@ -256,7 +256,7 @@ public:
         return from_.part.at_index(start() + cast<std::int64_t>(j), {});
     }
     /// The sum of the elements, added from left to right.
-    auto sum(const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
+    auto sum(detail::place here = ARRAYGPU_HERE) const {
         constexpr std::int64_t unrolled = 64;
         if (from_.width <= unrolled) {
             auto all = (*this)[0];
@@ -265,7 +265,7 @@ public:
         }
         const expr<std::int64_t, 0> begin = start();
         const auto &part = from_.part;
-        const detail::place at{file, line};
+        const detail::place at = here.of("sum");
         const auto add = [&](const auto &all, const auto &j) { return all + part.at_index(begin + (j + 1), at); };
         return detail::counted(from_.width - 1, part.at_index(begin, at), add, at);
     }

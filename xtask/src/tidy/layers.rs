@@ -5,7 +5,8 @@ use super::imports::{Files, Import};
 
 /// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before
 /// it.
-const COMPILER: [&str; 19] = [
+const COMPILER: [&str; 20] = [
+    "counted",
     "loc",
     "error",
     "interrupt",

@@ -73,7 +73,7 @@ impl Builder {
             let own = types[..k].strip_prefix(&[Type::vector(Ty::Bool)]).unwrap_or(&types[..k]);
             let bytes: usize = own.iter().map(|t| t.elem.size()).sum();
             if which.is_scan() && bytes > MAX_SCANNED {
-                let name = which.name();
+                let name = self.word_for(which.name());
                 let message =
                     format!("{name}: an element has {bytes} bytes, and at most {MAX_SCANNED} are scanned");
                 return Err(Error::limit("E0313", message).at(self.loc.first()));
@@ -81,8 +81,11 @@ impl Builder {
             return Ok(());
         }
         let types: Vec<String> = types.iter().map(ToString::to_string).collect();
-        let message =
-            format!("{}: it does not take operands of the types {}", which.name(), types.join(", "));
+        let message = format!(
+            "{}: it does not take operands of the types {}",
+            self.word_for(which.name()),
+            types.join(", ")
+        );
         Err(Error::user("E0208", message).at(self.loc.first()))
     }
 }

@@ -5,6 +5,7 @@ use crate::core::interp::env::Env;
 use crate::core::interp::values::{Val, Value};
 use crate::core::records::{WORDS_OF_COMPUTED, WORDS_OF_NUMBER, promised_number, words_of, words_of_test};
 use crate::core::{NodeId, Op, Tested};
+use crate::counted;
 
 impl Machine<'_> {
     /// Leaves an error record at a node, if the condition holds. `say` makes its text if somebody watches.
@@ -68,9 +69,9 @@ impl Machine<'_> {
 fn outside(what: &str, index: &[i64], extents: &[i64]) -> String {
     let all =
         |numbers: &[i64], between| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(between);
-    let elements = if extents == [1] { "element" } else { "elements" };
+    let elements = counted(all(extents, " x "), "element");
     match index {
-        [index] => format!("{what}: the index {index} of {} {elements}", all(extents, " x ")),
-        _ => format!("{what}: the index ({}) of {} {elements}", all(index, ", "), all(extents, " x ")),
+        [index] => format!("{what}: the index {index} of {elements}"),
+        _ => format!("{what}: the index ({}) of {elements}", all(index, ", ")),
     }
 }
