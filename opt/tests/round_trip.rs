@@ -41,7 +41,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             kernel("barrier"),
             &["--run", "dce,fuse"],
-            "kernel IR has no pass `fuse`; there are if_conversion, ",
+            "kernel IR has no pass `fuse`; there are unswitch, if_conversion, ",
         ),
         (kernel("barrier"), &["--emit", "ptx"], "this text is kernel IR"),
         ("kernel @k { }".into(), &["--run", "dce"], "@k is a kernel for CPUs"),

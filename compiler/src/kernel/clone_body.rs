@@ -1,12 +1,12 @@
-//! Copies of statements, for example for another element, in which every register that they define is a new one; and
-//! copies of a kernel without its statements.
+//! Copies of statements, for example for another element, in which every register and local array that they define is
+//! a new one; and copies of a kernel without its statements.
 //!
 //! ```text
 //! let %a0: f32 = x[%i]                      let %a2: f32 = x[%j]
 //! out[%i] = mul(%a0, %k)       ->           out[%j] = mul(%a2, %k)
 //! ```
 
-use super::{Expr, Kernel, Reg, Stmt};
+use super::{Expr, Kernel, Mem, Reg, Stmt};
 
 impl Kernel {
     /// Copies everything but the statements.
@@ -31,17 +31,32 @@ impl Kernel {
     }
 }
 
-/// Maps registers to the registers that replace them.
+/// Maps registers and local arrays to those that replace them.
 #[derive(Default)]
 pub struct Renaming {
     to: Vec<Option<Reg>>,
+    /// Pairs of a local array and the one that replaces it.
+    locals: Vec<(u32, u32)>,
 }
 
 impl Renaming {
-    /// Gives every register that `body` defines a new one.
+    /// Gives every register and local array that `body` defines a new one.
     pub fn set(&mut self, k: &mut Kernel, body: &[Stmt]) {
         for r in declared(body) {
             self.replace(r, k.like(r));
+        }
+        self.set_locals(k, body);
+    }
+
+    fn set_locals(&mut self, k: &mut Kernel, body: &[Stmt]) {
+        for s in body {
+            if let Stmt::Local(l) = s {
+                let (id, (name, ty, len)) = (k.locals.len() as u32, k.locals[*l as usize].clone());
+                let name = name.rsplit_once('_').map_or(&*name, |(name, _)| name);
+                k.locals.push((format!("{name}_{id}"), ty, len));
+                self.locals.push((*l, id));
+            }
+            s.blocks().into_iter().for_each(|b| self.set_locals(k, b));
         }
     }
 
@@ -74,15 +89,26 @@ impl Renaming {
         }
     }
 
+    fn local(&self, l: &mut u32) {
+        if let Some((_, to)) = self.locals.iter().find(|(from, _)| from == l) {
+            *l = *to;
+        }
+    }
+
     fn rename(&self, e: &mut Expr) {
-        if let Expr::Reg(r) = e {
-            return self.reg(r);
+        match e {
+            Expr::Reg(r) => return self.reg(r),
+            Expr::Load(Mem::Local(l), _) | Expr::LoadIf(Mem::Local(l), ..) => self.local(l),
+            _ => {}
         }
         e.children_mut(&mut |child: &mut Expr| self.rename(child));
     }
 
     fn stmts(&self, body: &mut [Stmt]) {
         for s in body {
+            if let Stmt::Local(l) | Stmt::Store(Mem::Local(l), ..) = s {
+                self.local(l);
+            }
             s.registers_mut(&mut |r| self.reg(r));
             s.expressions_mut(&mut |e| self.rename(e));
             s.blocks_mut().for_each(|b| self.stmts(b));
@@ -90,7 +116,7 @@ impl Renaming {
     }
 }
 
-/// Returns a copy of statements that has registers of its own.
+/// Returns a copy of statements that has registers and local arrays of its own.
 pub fn copied(k: &mut Kernel, body: &[Stmt]) -> Vec<Stmt> {
     let mut renaming = Renaming::default();
     renaming.set(k, body);
