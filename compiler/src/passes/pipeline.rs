@@ -31,6 +31,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "stages", run: stages::run },
     // makes lengths and other bounds leave no error record
     Pass { name: "bounds", run: bounds::run },
+    // leaves out components of tuples, which tiles of reductions in order would store
+    Pass { name: "tuples", run: tuples::run },
     // comes before everything that knows reductions: writes those in order as reductions of tiles
     Pass { name: "ordered", run: ordered::run },
     // comes before everything that knows arrays: writes scans as parts that are stored, or as arrays of
@@ -38,7 +40,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "scans", run: scans::run },
     // comes early, so that equal sizes become equal nodes
     Pass { name: "simplify", run: simplify::run },
-    // leaves out components of tuples, so that later passes see fewer
+    // leaves out components of the tuples of scans, so that later passes see fewer
     Pass { name: "tuples", run: tuples::run },
     // the same for the states of loops of elements
     Pass { name: "loops", run: loops::run },

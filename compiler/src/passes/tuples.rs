@@ -29,7 +29,9 @@ pub fn run(f: Function) -> Result<Function> {
 
 /// Whether a node is a component of a reduction or fold of tuples.
 fn is_tuple(g: &Graph, n: NodeId) -> bool {
-    let (Op::Reduce { init, .. } | Op::Fold { init, .. }) = g.op(n) else { return false };
+    let (Op::Reduce { init, .. } | Op::ReduceOrdered { init, .. } | Op::Fold { init, .. }) = g.op(n) else {
+        return false;
+    };
     matches!(g.op(*init), Op::Tuple(_))
 }
 
@@ -93,9 +95,13 @@ fn needed(g: &Graph, lambda: &Lambda, all: &[NodeId], which: usize) -> Vec<usize
 
 /// Returns the reduction or fold with these components only.
 fn only(g: &mut Graph, op: Op, components: &[usize]) -> NodeId {
-    let (is_fold, lambda, init, src, which) = match op {
-        Op::Reduce { join, init, src, which } => (false, join, init, src, which),
-        Op::Fold { step, init, src, which } => (true, step, init, src, which),
+    let is_fold = matches!(op, Op::Fold { .. });
+    let is_ordered = matches!(op, Op::ReduceOrdered { .. });
+    let (lambda, init, src, which) = match op {
+        Op::Reduce { join, init, src, which } | Op::ReduceOrdered { join, init, src, which } => {
+            (join, init, src, which)
+        }
+        Op::Fold { step, init, src, which } => (step, init, src, which),
         op => return g.add(op),
     };
     let all = tuples::components(g, init).len();
@@ -134,9 +140,10 @@ fn only(g: &mut Graph, op: Op, components: &[usize]) -> NodeId {
         _ => src,
     };
     let which = components.iter().position(|c| *c == which as usize).map_or(0, |at| at as u32);
-    g.add(match is_fold {
-        true => Op::Fold { step: short, init, src, which },
-        false => Op::Reduce { join: short, init, src, which },
+    g.add(match (is_fold, is_ordered) {
+        (true, _) => Op::Fold { step: short, init, src, which },
+        (_, true) => Op::ReduceOrdered { join: short, init, src, which },
+        _ => Op::Reduce { join: short, init, src, which },
     })
 }
 

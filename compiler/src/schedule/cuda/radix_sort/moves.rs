@@ -40,7 +40,6 @@ impl Code<'_> {
                 out.push(Stmt::Barrier);
             }
             for (place, value) in places.own.iter().zip(next) {
-                let value = canonical(value, *ty, &mut l.k.kernel, out);
                 out.push(Stmt::Store(stage, place.clone(), to_word(value, *ty, of_stage)));
             }
             out.push(Stmt::Barrier);
@@ -84,6 +83,8 @@ impl Code<'_> {
             }
             for ((place, to), value) in own.iter().zip(&destinations[at_once..]).zip(values) {
                 let is_inside = Expr::binary(BinaryOp::Lt, place.clone(), self.in_tile.clone());
+                // here, where a thread has few elements in registers
+                let value = canonical(value, ty, &mut l.k.kernel, out);
                 out.push(Stmt::If(is_inside, vec![Stmt::Store(mem, to.clone(), value)], vec![]));
             }
         }
