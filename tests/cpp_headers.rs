@@ -66,11 +66,7 @@ fn other_headers(folder: &Path) -> PathBuf {
         assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
         std::fs::write(&path, text.replace(from, to)).unwrap();
     };
-    change(
-        "arraygpu/expr/node.hpp",
-        "    std::int32_t line;",
-        "    std::int64_t more[5];\n    std::int32_t line;",
-    );
+    change("arraygpu/expr/node.hpp", "    place written;", "    std::int64_t more[5];\n    place written;");
     change("arraygpu/expr/node.hpp", "int few = 4;", "int few = 5;");
     change("arraygpu/headers.hpp", "prefix##", "prefix##0");
     include

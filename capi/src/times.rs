@@ -29,7 +29,7 @@ pub unsafe extern "C" fn agpu_context_launch_times(
         let context = context::pin(context)?;
         let count = out(count, "count")?;
         if room < 0 || (room > 0 && times.is_null()) {
-            fail!(INVALID_ARGUMENT, "the room of times is {room}");
+            fail!(INVALID_ARGUMENT, "times is {times:p}, its room is {room}");
         }
         let timed = context.device.profiled()?;
         for (i, t) in timed.iter().enumerate().take(room as usize) {

@@ -4,7 +4,7 @@ use arraygpu_fuzz::count::Counts;
 use arraygpu_fuzz::interface::{names, session};
 use std::collections::BTreeSet;
 
-const SESSIONS: u64 = 150;
+const SESSIONS: u64 = 200;
 /// What gives a constant, or sets what any value is right for.
 const NEVER_FAIL: [&str; 5] = [
     "agpu_abi_version",

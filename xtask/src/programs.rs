@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Programs that take longest, with their folders, the longest first: they begin, so that none of
 /// them is left alone at the end. A quick run leaves them out. The order is that of a run's log
 /// (bench/NOTES.md).
-const LONG: [(&str, &str); 22] = [
+const LONG: [(&str, &str); 23] = [
     ("bits", ""),
     ("nested", "compiler/suite"),
     ("cpp_online", ""),
@@ -27,8 +27,9 @@ const LONG: [(&str, &str); 22] = [
     ("ptxas", "compiler/suite"),
     ("gpu_resident_rows", "compiler/suite"),
     ("matrices", ""),
+    ("sorts", "dsl"),
     ("stencil_chains", ""),
-    ("gpu_bits", "compiler/suite"),
+    ("gpu_segments", "compiler/suite"),
     ("row_chains", ""),
     ("gpu_products", "compiler/suite"),
     ("records", "fuzz"),

@@ -56,7 +56,11 @@ pub fn which(g: &Graph, n: NodeId) -> usize {
 /// Returns another component of a reduction or fold.
 pub fn component(op: &Op, of: u32) -> Op {
     let mut op = op.clone();
-    if let Op::Reduce { which, .. } | Op::Scan { which, .. } | Op::Fold { which, .. } = &mut op {
+    if let Op::Reduce { which, .. }
+    | Op::ReduceOrdered { which, .. }
+    | Op::Scan { which, .. }
+    | Op::Fold { which, .. } = &mut op
+    {
         *which = of;
     }
     op

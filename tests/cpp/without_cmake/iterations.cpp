@@ -127,7 +127,7 @@ static void errors() {
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "number of steps", eval(iterate(cast<int>(sum(x)), x, [](auto u) { return u; })));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "loop_for and loop_while for loops", iterate(2, x, [](auto u) { return u * float(sum(u)); }));
     const std::vector<expr<float, 1>> two{+x, +x};
-    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "more or fewer states", iterate(1, two, [](auto s) { s.pop_back(); return s; }));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "the step gives 1 state of 2", iterate(1, two, [](auto s) { s.pop_back(); return s; }));
 }
 
 int main() {

@@ -8,7 +8,7 @@ pub fn failed_launch() {
     let mut dot = -1f32;
     let mut call = || call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]);
     fake.options("fail_launch=1,launch_code=1");
-    fails(call(), AgpuErrorDevice, &["stats::dot: launching dot: 1 blocks of 256 threads: CUDA error 1"]);
+    fails(call(), AgpuErrorDevice, &["stats::dot: launching dot: 1 block of 256 threads: CUDA error 1"]);
     fake.options("fail_launch=2,launch_code=700");
     ok(call());
     fails(

@@ -123,7 +123,7 @@ pub fn timed_launches() {
     assert_eq!(timed(context), []);
     // SAFETY: the arguments are a handle and pointers, of which one is to a local.
     let status = unsafe { agpu_context_launch_times(context, null_mut(), 1, &mut 0) };
-    fails(status, AgpuErrorInvalidArgument, &["room for 1"]);
+    fails(status, AgpuErrorInvalidArgument, &["its room is 1"]);
     profile(true);
     scale();
     drop((x, y));
