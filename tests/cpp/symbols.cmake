@@ -15,5 +15,5 @@ function(symbols file pattern)
   endif()
 endfunction()
 
-symbols("${LIB}/libarraygpu.so" " (T agpu_[a-z0-9_]+@@ARRAYGPU_[567]|A ARRAYGPU_[567])$" -D)
+symbols("${LIB}/libarraygpu.so" " (T agpu_[a-z0-9_]+@@ARRAYGPU_[5678]|A ARRAYGPU_[5678])$" -D)
 symbols("${LIB}/libarraygpu.a" " T agpu_[a-z0-9_]+$" -g)

@@ -164,7 +164,7 @@ impl Gen<'_> {
             return x;
         }
         // by its number, not by chance, so that the programs of seeds without this stay as they are
-        if order.0 % 4 != 0 {
+        if !order.0.is_multiple_of(4) {
             self.keep(order);
             let lambda = self.b.graph().lambda(&[Ty::I64], |g, i| g.add(Op::At(x, vec![i[0]])));
             return self.add(Op::Map(lambda, vec![order]));
