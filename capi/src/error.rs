@@ -57,15 +57,6 @@ impl Error {
     }
 }
 
-/// A part of a message that is only made where something fails.
-pub(crate) struct OnFailure<F>(pub F);
-
-impl<F: Fn() -> String> std::fmt::Display for OnFailure<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&(self.0)())
-    }
-}
-
 /// Checks a pointer to which a result is written.
 pub(crate) fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut MaybeUninit<T>> {
     // SAFETY: the caller guarantees that an out-pointer that is not null may be written as a T;

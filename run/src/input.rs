@@ -133,7 +133,7 @@ fn of_file(slot: &Slot, text: &str) -> Result<Array> {
         let has = if array.extents.is_empty() {
             "a scalar".into()
         } else {
-            arraygpu_compiler::counted(show(&array.extents), "element")
+            arraygpu_compiler::counted(show(&array.extents), "element").to_string()
         };
         return Err(failure(format!("{path}: it has {has}, `{}` is: {}", slot.name, slot.describe())));
     }

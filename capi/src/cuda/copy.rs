@@ -5,8 +5,7 @@ use super::driver::Code;
 use super::gpu::Gpu;
 use super::images::Image;
 use super::state::{KERNELS, Stream};
-use crate::error::{OnFailure, Result};
-use crate::memory::elements_of;
+use crate::error::Result;
 use crate::span::{AXES, Span};
 use crate::span_copy::walk;
 use arraygpu_compiler::counted;
@@ -257,7 +256,7 @@ fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: &Span) -> Result<()
     ];
     // SAFETY: both sides are checked spans of the same number of elements.
     let code = unsafe { launch(gpu, stream.raw, gpu.copy_kernel(op, size, way)?, values) };
-    gpu.check(code, format_args!("copying {}", OnFailure(|| elements_of(to.len(), size))))
+    gpu.check(code, format_args!("copying {} of {}", counted(to.len(), "element"), counted(size, "byte")))
 }
 
 /// # Safety
@@ -344,7 +343,7 @@ pub(super) fn fill(gpu: &Gpu, stream: &Stream, to: &Span, bits: u64) -> Result<(
             _ => return each(gpu, stream, Op::Fill, to, &value),
         }
     };
-    gpu.check(code, format_args!("filling {}", OnFailure(|| counted(len, "element"))))
+    gpu.check(code, format_args!("filling {}", counted(len, "element")))
 }
 
 #[cfg(test)]

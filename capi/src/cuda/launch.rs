@@ -14,7 +14,7 @@ use super::choice::space;
 use super::copy;
 use super::frame::{Decided, Prepared, Running};
 use super::table::lock;
-use crate::error::{Error, INTERNAL, OnFailure, Result, fail};
+use crate::error::{Error, INTERNAL, Result, fail};
 use crate::log::log;
 use crate::places::{place_of, scalar};
 use crate::repeat;
@@ -330,10 +330,7 @@ impl Call<'_> {
         }
         self.gpu.check(
             code,
-            format_args!(
-                "launching {entry}: {} of {threads} threads",
-                OnFailure(|| counted(blocks, "block"))
-            ),
+            format_args!("launching {entry}: {} of {threads} threads", counted(blocks, "block")),
         )?;
         if let Some(begin) = begin {
             let end = self.gpu.stamp(stream)?;

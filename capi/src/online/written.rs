@@ -1,4 +1,5 @@
-//! What the author of a program wrote where: the places and words of a builder's nodes, which messages and reports name.
+//! What the author of a program wrote where: the places and words of a builder's nodes, which messages and reports
+//! name.
 
 use super::builder::{Builder, with};
 use crate::abi::{AgpuBuilder, AgpuStatus};

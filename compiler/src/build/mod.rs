@@ -128,8 +128,8 @@ impl Builder {
         self.loc = loc;
     }
 
-    /// Sets the word that shape rules name in place of the constructs of the nodes that follow: an author who writes a
-    /// word that is made of slices and maps has written neither.
+    /// Sets the word that shape rules name in place of the constructs of the nodes that follow: an author who writes
+    /// a word that is made of slices and maps has written neither.
     pub fn set_word(&mut self, word: Option<Arc<str>>) {
         self.word = word;
     }

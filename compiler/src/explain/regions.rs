@@ -8,8 +8,8 @@
 //! x[i, i + 1]               Along: the second index goes with the first one (a diagonal)
 //! ```
 //!
-//! A run that is longer than the axis, as of an array that is a part of a joined one, reads that axis and no more: reads
-//! are in bounds, so the other indices of the kernel read something else.
+//! A run that is longer than the axis, as of an array that is a part of a joined one, reads that axis and no more:
+//! reads are in bounds, so the other indices of the kernel read something else.
 //!
 //! Regions that differ by constant distances only count once, so that a stencil reads its array once. Regions without
 //! common elements count each: planes 0, 1 and 2 of an array, or different channels. A single element counts beside

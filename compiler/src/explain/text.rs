@@ -151,9 +151,7 @@ pub(super) fn names(f: &Function, report: &str) -> String {
 }
 
 pub(super) fn launches(f: &Function) -> String {
-    let n = f.launches.to_string();
-    let plural = if n == "1" || n.ends_with(" = 1") { "" } else { "es" };
-    format!("{n} launch{plural}")
+    counted(&f.launches, "launch").to_string()
 }
 
 /// Writes the share of a copy's speed that a call reaches.

@@ -51,10 +51,9 @@ impl Renaming {
     fn set_locals(&mut self, k: &mut Kernel, body: &[Stmt]) {
         for s in body {
             if let Stmt::Local(l) = s {
-                let (id, (name, ty, len)) = (k.locals.len() as u32, k.locals[*l as usize].clone());
+                let (name, ty, len) = k.locals[*l as usize].clone();
                 let name = name.rsplit_once('_').map_or(&*name, |(name, _)| name);
-                k.locals.push((format!("{name}_{id}"), ty, len));
-                self.locals.push((*l, id));
+                self.locals.push((*l, k.add_local(name, ty, len)));
             }
             s.blocks().into_iter().for_each(|b| self.set_locals(k, b));
         }

@@ -173,10 +173,16 @@ impl Kernel {
 
     /// Makes a new local array, declared in the block `out`.
     pub fn local(&mut self, name: &str, ty: Ty, len: u32, out: &mut Vec<Stmt>) -> Mem {
-        let id = self.locals.len() as u32;
-        self.locals.push((format!("{name}_{id}"), ty, len));
+        let id = self.add_local(name, ty, len);
         out.push(Stmt::Local(id));
         Mem::Local(id)
+    }
+
+    /// Makes a new local array, which no block declares yet, and returns its number.
+    fn add_local(&mut self, name: &str, ty: Ty, len: u32) -> u32 {
+        let id = self.locals.len() as u32;
+        self.locals.push((format!("{name}_{id}"), ty, len));
+        id
     }
 
     /// Whether blocks stage tiles of arrays in shared memory, and do not only join values of their warps there.

@@ -13,7 +13,7 @@
 //! version saves a good part of the operations.
 
 use super::clone_body::{Renaming, declared};
-use super::parts::{each_expression, operations, replace_statements};
+use super::parts::{operations, replace_statements};
 use super::{Expr, Kernel, Reg, Stmt, dce};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
@@ -36,8 +36,8 @@ pub fn run(k: &mut Kernel) {
     });
 }
 
-/// Splits a body as long as that pays. `room` is the number of operations by which it may grow. Returns by how many it
-/// has grown.
+/// Splits a body as long as that pays. `room` is the number of operations by which it may grow. Returns by how many
+/// it has grown.
 fn versions(k: &mut Kernel, body: &mut Vec<Stmt>, room: usize) -> usize {
     let size = operations(body);
     let split = |input: &u32| {
@@ -61,17 +61,28 @@ fn versions(k: &mut Kernel, body: &mut Vec<Stmt>, room: usize) -> usize {
     grown
 }
 
-/// Returns the bool parameters that a body reads.
+/// Returns the bool parameters that a body reads, but not for its branches alone: these compute only one of their
+/// blocks anyway.
 fn conditions(k: &Kernel, body: &[Stmt]) -> Vec<u32> {
-    let mut found = Vec::new();
-    each_expression(body, &mut |e| {
+    fn of_expression(k: &Kernel, e: &Expr, found: &mut Vec<u32>) {
         if let Expr::In(i) = e
             && k.ins[*i as usize].1 == Ty::Bool
             && !found.contains(i)
         {
             found.push(*i);
         }
-    });
+        e.children(|child| of_expression(k, child, found));
+    }
+    fn of_block(k: &Kernel, body: &[Stmt], found: &mut Vec<u32>) {
+        for s in body {
+            if !matches!(s, Stmt::If(..)) {
+                s.expressions(&mut |e| of_expression(k, e, found));
+            }
+            s.blocks().into_iter().for_each(|b| of_block(k, b, found));
+        }
+    }
+    let mut found = Vec::new();
+    of_block(k, body, &mut found);
     found
 }
 

@@ -155,8 +155,8 @@ impl Gen<'_> {
         ok(self.b.composite(Composite::ScatterUnique, of)).remove(0)
     }
 
-    /// A vector in order, or one with the elements first for which a condition does not hold. Others of its length may
-    /// be in the same order.
+    /// A vector in order, or one with the elements first for which a condition does not hold. Others of its length
+    /// may be in the same order.
     fn sorted(&mut self, x: NodeId) -> NodeId {
         let keys = if self.rng.one_in(4) { self.map_of(x, Ty::Bool) } else { x };
         let order = self.add(Op::Argsort(keys));

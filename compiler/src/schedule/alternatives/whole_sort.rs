@@ -74,7 +74,8 @@ impl Scheduler<'_> {
     }
 
     /// Returns the length of a stored array along an axis, if a node says it. It is not the number of elements over
-    /// which the launch that stores the array runs: these may be tiles, or the elements of a vector that are put there.
+    /// which the launch that stores the array runs: these may be tiles, or the elements of a vector that are put
+    /// there.
     fn length(&self, x: NodeId, axis: u8) -> Option<NodeId> {
         let g = &self.f.graph;
         match (Length::of(g.op(x), axis), g.op(x)) {
