@@ -309,6 +309,32 @@ PLAIN(convolution_3x3_channels) {
     }
 }
 
+// Adds a 3 x 3 convolution of each channel to the rows of an output channel, whose weights are 9 for each channel.
+static void convolve(const tensor_view<const float> x, const float *w, float *r, long rows, long cols) {
+    std::fill_n(r, rows * cols, 0.0f);
+    for (long k = 0; k < x.planes; ++k)
+        for (long i = 0; i < rows; ++i)
+            for (long a = 0; a < 3; ++a) {
+                const float *from = x[k][i + a], *f = w + 9 * k + 3 * a;
+                const float f0 = f[0], f1 = f[1], f2 = f[2];
+                float *to = r + i * cols;
+                for (long j = 0; j < cols; ++j) to[j] += f0 * from[j] + f1 * from[j + 1] + f2 * from[j + 2];
+            }
+}
+
+PLAIN(convolution_layer) {
+    const auto x = in.tensor<const float>(0), w = in.tensor<const float>(1);
+    const auto r = out.tensor<float>(0);
+    for (long o = 0; o < r.planes; ++o) convolve(x, w[o][0], r[o][0], r.rows, r.cols);
+}
+
+PLAIN(convolution_as_product) {
+    const auto x = in.tensor<const float>(0);
+    const auto w = in.matrix<const float>(1);
+    const auto r = out.matrix<float>(0);
+    for (long o = 0; o < r.rows; ++o) convolve(x, w[o], r[o], x.rows - 2, x.cols - 2);
+}
+
 PLAIN(depthwise_convolution) {
     const auto x = in.tensor<const float>(0), w = in.tensor<const float>(1);
     const auto r = out.tensor<float>(0);

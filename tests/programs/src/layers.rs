@@ -422,6 +422,16 @@ fn attention(c: &mut Corpus) {
     .within(1e-3);
 }
 
+/// The element of a convolution of all channels with the weights of an output channel, 9 for each channel.
+fn of_patch(x: &Array, w: &Array, [o, i, j]: [usize; 3]) -> f64 {
+    let channels = x.planes();
+    let terms = (0..channels * 9).map(|k| {
+        let [channel, a, b] = [k / 9, k % 9 / 3, k % 3];
+        w.elements[o * channels * 9 + k] * x[[channel, i + a, j + b]]
+    });
+    terms.sum()
+}
+
 fn convolutions(c: &mut Corpus) {
     c.add(
         "convolution_3x3_channels",
@@ -446,6 +456,38 @@ fn convolutions(c: &mut Corpus) {
         },
     )
     .extent(9, Large::Is(9))
+    .extent(6, Large::Is(64));
+    c.add(
+        "convolution_layer",
+        ["x", "w"],
+        "r",
+        [t(6, 8, 10), t(5, 6, 9)],
+        |x: TExp<f32>, w: TExp<f32>| {
+            generate3(w.planes(), x.rows() - 2, x.cols() - 2, |o, i, j| {
+                generate3(x.planes(), 3, 3, |k, a, b| w.at(o, k, a * 3 + b) * x.at(k, i + a, j + b)).sum()
+            })
+        },
+        |[x, w]| Array::tensor([5, 6, 8], |o, i, j| of_patch(x, w, [o, i, j])),
+    )
+    .extent(9, Large::Is(9))
+    .extent(5, Large::Is(64))
+    .extent(6, Large::Is(64));
+    c.add(
+        "convolution_as_product",
+        ["x", "w"],
+        "r",
+        [t(6, 8, 10), m(5, 54)],
+        |x: TExp<f32>, w: MExp<f32>| {
+            let (rows, cols) = (x.rows() - 2, x.cols() - 2);
+            let patches = generate2(x.planes() * 9, rows * cols, |k, at| {
+                x.at(k / 9, at / cols + k % 9 / 3, at % cols + k % 3)
+            });
+            w.matmul(patches)
+        },
+        |[x, w]| Array::matrix(5, 48, |o, at| of_patch(x, w, [o, at / 8, at % 8])),
+    )
+    .extent(54, Large::Is(576))
+    .extent(5, Large::Is(64))
     .extent(6, Large::Is(64));
     c.add(
         "depthwise_convolution",

@@ -284,10 +284,7 @@ fn emit(
             packed_reduction::main(l, fused, scalars, *batch)?,
             Grid::Tiles { min_span: *batch, max_span: packed_reduction::MAX_SPAN },
         ),
-        Choice::Contraction(params) => {
-            let [rows, columns] = params.block();
-            (contraction::main(l, fused, params)?, Grid::Plane { rows, columns })
-        }
+        Choice::Contraction(params) => (contraction::main(l, fused, params)?, params.grid()),
         Choice::CooperativeNest(params) => (
             cooperative_nest::main(l, fused, params, layout.strided)?,
             Grid::Elements(cooperative_nest::THREADS),

@@ -22,6 +22,8 @@ pub(super) struct Block<'a> {
     pub count: Expr,
     /// The index along the axis before rows and columns, if there is one.
     pub outer: Vec<(NodeId, Expr)>,
+    /// The extent of that axis.
+    pub planes: Expr,
     /// The block's first row and column (i64).
     pub origin: [Expr; 2],
     /// The number of rows and of columns (i64).
@@ -51,8 +53,8 @@ impl Block<'_> {
     ) -> Result<Block<'a>> {
         let count = l.region(&[], &[params.of.extent], &Expr::int(0), out)?.remove(0);
         let count = bind(l, "count", count, out);
-        let axes = fused.domain.len();
-        let extents = [2, 1].map(|from_last| l.launch.host(fused.domain[axes - from_last]));
+        let (axes, outside) = params.axes();
+        let extents = axes.map(|axis| l.launch.host(fused.domain[axis]));
         let tiles = [0, 1].map(|s| {
             let size = params.sides[s].size;
             let rounded_up = extents[s].clone().plus(Expr::int(size - 1));
@@ -63,10 +65,15 @@ impl Block<'_> {
         let [_, across] = tiles.clone();
         let row = bind(l, "down", quotient(Expr::Place(Gpu::Block), &across), out);
         let column = Expr::Place(Gpu::Block).minus(row.clone().times(across));
-        let (mut outer, mut row_of_plane) = (Vec::new(), row.clone());
-        if axes > 2 {
-            let plane = bind(l, "plane", quotient(row.clone(), &tiles[0]), out);
-            row_of_plane = row.minus(plane.clone().times(tiles[0].clone()));
+        let (mut outer, mut row_of_plane, mut planes) = (Vec::new(), row.clone(), Expr::int(1));
+        if let Some(axis) = outside {
+            // blocks are numbered along the axes from the last one on
+            planes = l.launch.host(fused.domain[axis]);
+            let inner = if params.rows_first { int32_of(&planes) } else { tiles[0].clone() };
+            let first = bind(l, "plane", quotient(row.clone(), &inner), out);
+            let second = row.minus(first.clone().times(inner));
+            let (plane, of_plane) = if params.rows_first { (second, first) } else { (first, second) };
+            row_of_plane = of_plane;
             outer.push((params.index[0], bind(l, "p", to_i64(plane), out)));
         }
         let origin = [row_of_plane, column].into_iter().zip(&params.sides);
@@ -83,7 +90,7 @@ impl Block<'_> {
         });
         let flag = declare_flag(l, params.may_record, out);
         let (offset, known) = ([row, column, int32(0)], Default::default());
-        let mut block = Block { params, count, outer, origin, extents, offset, known, shared, flag };
+        let mut block = Block { params, count, outer, planes, origin, extents, offset, known, shared, flag };
         block.known =
             [block.invariants(l, 0, out)?, block.invariants(l, 1, out)?, block.invariants(l, 2, out)?];
         Ok(block)
@@ -103,9 +110,12 @@ impl Block<'_> {
     /// Returns the number, in row-major order, of the element in this row and column.
     pub fn number(&self, at: [Expr; 2]) -> Expr {
         let [row, column] = at;
-        let plane = self.outer.first().map(|p| p.1.clone().times(self.extents[0].clone()));
-        let row = plane.into_iter().fold(row, |row, before| before.plus(row));
-        row.times(self.extents[1].clone()).plus(column)
+        let line = match self.outer.first().map(|p| p.1.clone()) {
+            Some(plane) if self.params.rows_first => row.times(self.planes.clone()).plus(plane),
+            Some(plane) => plane.times(self.extents[0].clone()).plus(row),
+            None => row,
+        };
+        line.times(self.extents[1].clone()).plus(column)
     }
 
     /// Whether there are inner indices.
@@ -228,7 +238,10 @@ impl Block<'_> {
         }
         let values = l.region(&vars, &self.params.roots, &place, out)?;
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "value", e, out)).collect();
-        let index: Vec<Expr> = self.outer.iter().map(|v| v.1.clone()).chain(at).collect();
+        let mut index: Vec<Expr> = self.outer.iter().map(|v| v.1.clone()).chain(at).collect();
+        if self.params.rows_first {
+            index.swap(0, 1);
+        }
         for (item, e) in stored(l.launch, fused).into_iter().zip(values) {
             let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
             let to = l.place_at(mem, &index);
@@ -253,4 +266,9 @@ fn declare_flag(l: &mut Lower, may_record: bool, out: &mut Vec<Stmt>) -> Option<
         out.push(Stmt::Var(flag, Expr::Lit(Lit::bool(false))));
         flag
     })
+}
+
+/// Returns a number of blocks as i32.
+fn int32_of(n: &Expr) -> Expr {
+    Expr::Cast(Ty::I32, Box::new(n.clone()))
 }

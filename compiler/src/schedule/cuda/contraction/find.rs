@@ -42,8 +42,18 @@ pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ContractionPara
         return None;
     }
     let may_record = may_record_here(&l.g, roots.iter().copied());
-    let sides = sides(&l.g, &index, k, &of)?;
-    let mut params = ContractionParams { index, k, of, roots, sides, staged: 0, unrolled: 0, may_record };
+    let (index, rows_first, sides) = match sides(&l.g, &index, k, &of) {
+        Some(sides) => (index, false, sides),
+        None => {
+            let [a, b, c] = index[..] else { return None };
+            let index = vec![b, a, c];
+            let sides = sides(&l.g, &index, k, &of)?;
+            (index, true, sides)
+        }
+    };
+    let (staged, unrolled) = (0, 0);
+    let mut params =
+        ContractionParams { index, rows_first, k, of, roots, sides, staged, unrolled, may_record };
     (choose_tiles(&l.g, &mut params) && !has_unlikely(&l.g, &params)).then_some(params)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::kernel::WARP;
+use crate::plan::gpu::Grid;
 use crate::schedule::facts::loop_nests::Loop;
 use rustc_hash::FxHashSet as HashSet;
 
@@ -15,8 +16,11 @@ pub(super) const ROWS: i64 = TILE / COLUMNS;
 
 /// A fused group as a contraction, with its tiles.
 pub struct ContractionParams {
-    /// The variables of the element's indices, one per axis.
+    /// The variables of the element's indices: that of the axis outside of rows and columns, if there are three axes,
+    /// then those of the row and of the column.
     pub(super) index: Vec<NodeId>,
+    /// Whether the axis of rows stands before the one outside of rows and columns.
+    pub(super) rows_first: bool,
     /// The variable of the inner index.
     pub(super) k: NodeId,
     /// The reductions.
@@ -48,9 +52,22 @@ pub(super) struct Side {
 }
 
 impl ContractionParams {
-    /// Returns the number of rows and of columns of a block.
-    pub fn block(&self) -> [u32; 2] {
-        [0, 1].map(|s| self.sides[s].size as u32)
+    /// Returns how blocks cover the result.
+    pub fn grid(&self) -> Grid {
+        let [rows, columns] = [0, 1].map(|s| self.sides[s].size as u32);
+        match self.rows_first {
+            true => Grid::Volume { planes: rows, rows: 1, columns },
+            false => Grid::Plane { rows, columns },
+        }
+    }
+
+    /// Returns the axes of rows and of columns, and the one outside of these.
+    pub(super) fn axes(&self) -> ([usize; 2], Option<usize>) {
+        match self.index.len() {
+            2 => ([0, 1], None),
+            _ if self.rows_first => ([0, 2], Some(1)),
+            _ => ([1, 2], Some(0)),
+        }
     }
 
     /// Returns the values of all sides: those that are known before the step of an element.
