@@ -11,6 +11,10 @@ pub const THREADS: u32 = 256;
 /// Threads along each side of a block.
 pub(super) const SIDE_THREADS: i64 = 16;
 const _: () = assert!((SIDE_THREADS * SIDE_THREADS) as u32 == THREADS);
+/// The maximum number of inner indices, for which the tree's second level has one tree column for each tile. Operands
+/// of longer reductions take so much memory that there can be few of these; other variants let several blocks share
+/// each of them.
+pub(super) const MAX_LENGTH: u32 = (TILE * COLUMNS) as u32;
 /// The rows of a tile of the tree.
 pub(super) const ROWS: i64 = TILE / COLUMNS;
 

@@ -12,7 +12,7 @@
 //! inside a branch.
 
 use super::block::Block;
-use super::params::{ROWS, THREADS};
+use super::params::{MAX_LENGTH, ROWS, THREADS};
 use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -131,6 +131,7 @@ impl Block<'_> {
         if let Some(variable) = self.variable(side) {
             let last = self.extents[side].clone().minus(Expr::int(1));
             let own = bind(l, "own", self.index(side, share.own.clone()).min(last), &mut body);
+            l.k.kernel.in_space.push(own.clone());
             vars.push((variable, own));
         }
         let slot = bind(l, "slot", share.slot.clone(), &mut body);
@@ -145,7 +146,12 @@ impl Block<'_> {
                 None => at,
             };
             let mut vars = vars.clone();
-            vars.push((self.params.k, bind(l, "k", at, &mut body)));
+            let at = bind(l, "k", at, &mut body);
+            // so that divisions of k take 32 bits
+            if let Expr::Reg(k) = at {
+                l.k.kernel.bounded.push((k, i64::from(MAX_LENGTH) - 1));
+            }
+            vars.push((self.params.k, at));
             let values = self.region(l, &vars, &s.parts, &mut body)?;
             for (m, e) in self.shared[side].iter().zip(values) {
                 let e = bind(l, "x", e, &mut body);

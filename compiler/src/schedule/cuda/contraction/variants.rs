@@ -1,7 +1,7 @@
 //! The variant of a contraction, and the shapes for which it is the fastest.
 
 use super::find::find;
-use crate::core::{COLUMNS, TILE};
+use super::params::MAX_LENGTH;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -10,10 +10,6 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::FusedGroup;
 use std::rc::Rc;
 
-/// The maximum number of inner indices, for which the tree's second level has one tree column for each tile. Operands
-/// of longer reductions take so much memory that there can be few of these; other variants let several blocks share
-/// each of them.
-const MAX_LENGTH: u32 = (TILE * COLUMNS) as u32;
 /// The minimum number of blocks. With fewer, a segmented reduction with a block for each element is as fast.
 const MIN_BLOCKS: u32 = 4;
 
