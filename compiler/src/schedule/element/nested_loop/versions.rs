@@ -59,10 +59,16 @@ pub(super) fn versions(
     let interior = if l.k.is_gpu() { in_bounds::interior(l.launch, nodes) } else { None };
     let version = interior.or_else(|| in_bounds::of(l.launch, nodes, &[]));
     let Some(version) = version else { return loops(l, nodes, r) };
-    // the initial value is computed before both versions, and leaves its records there
-    let init = parts(l.launch.g.op(nodes[0])).0;
+    // the initial value is computed before both versions, and leaves its records there; so does a number of elements
+    // that may leave some
+    let (init, src) = parts(l.launch.g.op(nodes[0]));
     for init in tuples::components(&l.launch.g, init) {
         l.value(init, r)?;
+    }
+    if let Op::Generate(extents, _) = l.launch.g.op(src).clone()
+        && l.launch.may_record(extents[0])
+    {
+        l.value(extents[0], r)?;
     }
     let mut plain = Vec::new();
     for root in &version.roots {
