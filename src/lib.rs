@@ -35,13 +35,14 @@ mod run;
 pub use run::run;
 
 pub use arraygpu_dsl::{
-    Argument, ArgumentValue, ArgumentValues, Bits, Boundary, Callable, Collected, Elem, Error, Field, Float,
-    Int, IntoScalar, Item, IterateWhileWithoutCheckEvery, KernelFn, MExp, Matrix, MatrixRhs, Num, Outputs,
-    Package, ParameterNames, Parameters, Rank, Record, Result, ResultNames, ResultValues, Results, SExp,
-    ScalarRhs, Scalars, Signed, States, StencilHint, TExp, TensorRhs, VExp, VectorRhs, Volume, Windows, all,
-    any, bf16, cond, eval, f16, fill, generate, generate2, generate3, if_else, iota, iterate,
-    iterate_collect, iterate_collect_indexed, iterate_indexed, iterate_while, lit, s, slet, stage,
-    stage_with,
+    Argument, ArgumentValue, ArgumentValues, Bits, Boundary, Callable, Collected, Complex, Destinations,
+    Elem, Error, Field, Filtered, FirstState, Float, Int, IntoDestinations, IntoScalar, Item,
+    IterateWhileWithoutCheckEvery, KernelFn, LoopState, MExp, Matrix, MatrixRhs, Num, Outputs, Package,
+    ParameterNames, Parameters, Rank, Record, Result, ResultNames, ResultValues, Results, SExp, ScalarRhs,
+    Scalars, Signed, States, StencilHint, TExp, TensorRhs, VExp, VectorRhs, Volume, Windows, all, any, bf16,
+    complex, cond, eval, f16, fill, generate, generate2, generate3, if_else, iota, iterate, iterate_collect,
+    iterate_collect_indexed, iterate_indexed, iterate_while, lit, loop_for, loop_while, loop_while_at_most,
+    s, slet, stage, stage_with,
 };
 
 #[doc(hidden)]
