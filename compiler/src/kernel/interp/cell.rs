@@ -36,24 +36,28 @@ struct Group<'k> {
 }
 
 impl<'k> Group<'k> {
+    #[inline]
     fn of(access: Access<'k>) -> Group<'k> {
         let (thread, step) = (access.epoch.thread, access.epoch.step);
         let first = Access { epoch: Epoch { thread: thread / WARP * WARP, step }, ..access };
         Group { first, lanes: 1 << (thread % WARP) }
     }
 
+    #[inline]
     fn is_like(&self, other: &Group<'k>) -> bool {
         let (a, b) = (&self.first, &other.first);
         let epochs = (a.epoch.thread, a.epoch.step) == (b.epoch.thread, b.epoch.step);
         epochs && std::ptr::eq(a.at, b.at) && a.through == b.through
     }
 
+    #[inline]
     fn access(&self, lane: usize) -> Access<'k> {
         let epoch = self.first.epoch;
         Access { epoch: Epoch { thread: epoch.thread + lane as u32, ..epoch }, ..self.first }
     }
 
     /// Returns the mask of the lanes whose accesses a thread has not seen.
+    #[inline]
     fn unseen(&self, clocks: &Clocks, thread: u32) -> u32 {
         clocks.unseen(thread, self.first.epoch.thread, self.lanes, self.first.epoch.step)
     }
@@ -78,6 +82,23 @@ impl<'k> Groups<'k> {
         match self.0.iter_mut().find(|g| g.is_like(&new)) {
             Some(group) => group.lanes |= new.lanes,
             None => self.0.push(new),
+        }
+    }
+
+    /// Adds a read.
+    fn add(&mut self, clocks: &Clocks, new: Access<'k>) {
+        let group = Group::of(new);
+        // Another lane of this statement has read the element. Nothing has seen that lane's current epoch, so that the
+        // new read does not replace its read.
+        if let Some(last) = self.0.last_mut().filter(|last| last.is_like(&group)) {
+            let other = lanes(last.lanes & !group.lanes).next().map(|l| last.access(l).epoch);
+            if other.is_some_and(|e| clocks.now(e.thread).step == e.step) {
+                last.lanes |= group.lanes;
+                return;
+            }
+        }
+        if !self.replace(clocks, new) {
+            self.record(new);
         }
     }
 
@@ -139,10 +160,37 @@ impl<'k> Cell<'k> {
         if let Some(change) = self.unseen_change(clocks, thread) {
             return Some(change);
         }
-        if !self.reads.replace(clocks, new) {
-            self.reads.record(new);
-        }
+        self.reads.add(clocks, new);
         None
+    }
+
+    /// Returns whether the last write is the only change, through the same memory, and seen by the access's thread.
+    #[inline]
+    fn is_settled(&self, clocks: &Clocks, new: Access<'k>) -> bool {
+        let is_settled = |w: &Access| w.through == new.through && clocks.has_seen(new.epoch.thread, w.epoch);
+        self.updates.0.is_empty() && self.write.as_ref().is_none_or(is_settled)
+    }
+
+    /// Records a read that has no fault. Returns whether it is known to have none; else nothing is recorded.
+    #[inline]
+    pub fn read_if_sound(&mut self, clocks: &Clocks, new: Access<'k>) -> bool {
+        let is_sound = self.is_settled(clocks, new);
+        if is_sound {
+            self.reads.add(clocks, new);
+        }
+        is_sound
+    }
+
+    /// Records a write that has no fault. Returns whether it is known to have none; else nothing is recorded.
+    #[inline]
+    pub fn write_if_sound(&mut self, clocks: &Clocks, new: Access<'k>) -> bool {
+        let is_seen = |g: &Group| g.first.through == new.through && g.unseen(clocks, new.epoch.thread) == 0;
+        let is_sound = self.is_settled(clocks, new) && self.reads.0.iter().all(is_seen);
+        if is_sound {
+            self.clear();
+            self.write = Some(new);
+        }
+        is_sound
     }
 
     /// Records a write. Returns the access that races with it, if any, and whether that is a write or update.

@@ -16,9 +16,13 @@ use std::rc::Rc;
 pub(super) struct Clock(Vec<(u32, Rc<[u32]>)>);
 
 impl Clock {
+    #[inline]
     fn of(&self, block: u32) -> Option<&[u32]> {
-        let at = self.0.binary_search_by_key(&block, |entry| entry.0).ok()?;
-        Some(&self.0[at].1)
+        match &self.0[..] {
+            // most threads have seen their own block alone
+            [(seen, steps)] => (*seen == block).then_some(steps),
+            all => Some(&all[all.binary_search_by_key(&block, |entry| entry.0).ok()?].1),
+        }
     }
 
     /// Returns the entry of a block of `width` threads. If there was none, it is made, with no thread seen.
@@ -70,11 +74,13 @@ impl Clocks {
     }
 
     /// Returns the current epoch of a thread.
+    #[inline]
     pub fn now(&self, thread: u32) -> Epoch {
         Epoch { thread, step: self.own[thread as usize] }
     }
 
     /// Returns whether a thread has seen an epoch (of its own, always).
+    #[inline]
     pub fn has_seen(&self, thread: u32, e: Epoch) -> bool {
         if thread == e.thread {
             return true;
@@ -85,6 +91,7 @@ impl Clocks {
 
     /// Returns the mask of those of the `lanes` of a warp whose epoch `step` the thread has not seen. `warp` is the
     /// number of the warp's first thread.
+    #[inline]
     pub fn unseen(&self, thread: u32, warp: u32, lanes: u32, step: u32) -> u32 {
         let own = if thread / WARP * WARP == warp { 1 << (thread % WARP) } else { 0 };
         let others = lanes & !own;
@@ -93,6 +100,10 @@ impl Clocks {
         }
         let (block, place) = self.place(warp);
         let Some(steps) = self.seen[thread as usize].of(block) else { return others };
+        if others.is_power_of_two() {
+            let is_late = steps[place + others.trailing_zeros() as usize] < step;
+            return if is_late { others } else { 0 };
+        }
         let steps = &steps[place..place + WARP as usize];
         let late = steps.iter().enumerate().fold(0, |late, (l, s)| late | u32::from(*s < step) << l);
         others & late
@@ -110,8 +121,10 @@ impl Clocks {
     }
 
     /// Returns the block of a thread, and the thread's number in it.
+    #[inline]
     fn place(&self, thread: u32) -> (u32, usize) {
-        (thread / self.width as u32, thread as usize % self.width)
+        let block = thread / self.width as u32;
+        (block, (thread - block * self.width as u32) as usize)
     }
 
     /// Synchronises neighbouring threads with each other, as a barrier or a broadcast does.

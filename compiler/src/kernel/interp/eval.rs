@@ -108,15 +108,15 @@ impl<'k> Machine<'k, '_> {
             }
             Expr::ShuffleDown(a, by) => {
                 let from = |l: usize| if l + (*by as usize) < WARP as usize { l + *by as usize } else { l };
-                self.shuffled(out, w, (a, &from), mask, at)?;
+                self.shuffled(out, w, (a, from), mask, at)?;
             }
             Expr::ShuffleUp(a, by) => {
                 let from = |l: usize| l.checked_sub(*by as usize).unwrap_or(l);
-                self.shuffled(out, w, (a, &from), mask, at)?;
+                self.shuffled(out, w, (a, from), mask, at)?;
             }
-            Expr::ShuffleXor(a, by) => self.shuffled(out, w, (a, &|l| l ^ *by as usize), mask, at)?,
+            Expr::ShuffleXor(a, by) => self.shuffled(out, w, (a, |l| l ^ *by as usize), mask, at)?,
             Expr::Broadcast(a) => {
-                self.shuffled(out, w, (a, &|_| 0), mask, at)?;
+                self.shuffled(out, w, (a, |_| 0), mask, at)?;
                 // a broadcast orders memory accesses, a shuffle does not
                 let first = w.thread(0) as usize;
                 self.clocks.meet(first..first + WARP as usize);
@@ -131,14 +131,17 @@ impl<'k> Machine<'k, '_> {
         &mut self,
         out: &mut Lanes,
         w: &Warp<'k>,
-        (a, from): (&'k Expr, &dyn Fn(usize) -> usize),
+        (a, from): (&'k Expr, impl Fn(usize) -> usize),
         mask: u32,
         at: &'k Stmt,
     ) -> Check<()> {
         let mut room;
         let a = operand!(self, room, w, a, mask, at);
         self.whole_warp(w, mask, at)?;
-        *out = Lanes::each(a.ty, mask, |l| a.at(from(l)));
+        out.ty = a.ty;
+        for (l, bits) in out.bits.iter_mut().enumerate() {
+            *bits = a.bits[from(l)];
+        }
         Ok(())
     }
 
@@ -150,36 +153,9 @@ impl<'k> Machine<'k, '_> {
                 out.bits[l] = self.load_local(w.who(l, at), m, index, w.local(array, index, l))?;
             }
         } else {
-            for l in self.read_only(out, m, mask) {
-                self.load(w.who(l, at), m, out.index(l), std::slice::from_mut(&mut out.bits[l]))?;
-            }
+            self.load_lanes(w, m, out, mask, at)?;
         }
         out.ty = self.k.mem(m).1;
         Ok(())
-    }
-
-    /// A fast path for arrays that the kernel only reads: replaces indices by elements in those lanes of `mask` whose
-    /// access has no fault. Returns the other lanes.
-    fn read_only(&self, out: &mut Lanes, m: Mem, mask: u32) -> impl Iterator<Item = usize> + use<> {
-        let mut left = mask;
-        if let Mem::Array(i) = m
-            && let array = &self.args.arrays[i as usize]
-            && !self.is_tracked(array.memory)
-        {
-            let memory = self.memory.at(array.memory);
-            for l in lanes(mask) {
-                let index = out.index(l);
-                if !(0..array.len as i64).contains(&index) {
-                    continue;
-                }
-                // the launch has checked that all elements of the array are in the allocation
-                let at = (array.offset as i64 + index * array.stride) as usize;
-                if memory.written[at] {
-                    out.bits[l] = memory.value(at);
-                    left &= !(1 << l);
-                }
-            }
-        }
-        lanes(left)
     }
 }

@@ -58,13 +58,6 @@ impl Lanes {
     pub fn below(&self, end: &Lanes, mask: u32) -> u32 {
         lanes(mask).filter(|l| self.index(*l) < end.index(*l)).fold(0, |m, l| m | 1 << l)
     }
-
-    /// Computes a value for each lane of `mask`.
-    pub fn each(ty: Ty, mask: u32, mut f: impl FnMut(usize) -> Lit) -> Lanes {
-        let mut out = Lanes::none(ty);
-        lanes(mask).for_each(|l| out.bits[l] = f(l).bits);
-        out
-    }
 }
 
 /// Returns the words of two halves, or of one f32 rounded to tf32.

@@ -78,11 +78,6 @@ impl<'k, 'm> Machine<'k, 'm> {
         self.cells[i].resize_with(self.memory.len(id), Cell::default);
     }
 
-    /// Returns whether the kernel may write to an allocation, so that its accesses are ordered.
-    pub fn is_tracked(&self, id: Id) -> bool {
-        self.cells.get(id.0 as usize).is_some_and(|cells| !cells.is_empty())
-    }
-
     /// Allocates the shared memory of a block that begins. Returns the first allocation.
     pub fn begin(&mut self, block: u32) -> Id {
         let first = self.ended.pop().unwrap_or(Id(self.memory.count() as u32));
@@ -166,17 +161,9 @@ impl<'k, 'm> Machine<'k, 'm> {
     /// Returns the allocation behind a memory, the position of element `index` in it, and the
     /// distance to the next of the `count` neighbours.
     fn locate(&self, who: Who, m: Mem, index: i64, count: usize) -> Check<(Id, usize, isize)> {
-        let (id, offset, stride, len) = match m {
-            Mem::Array(i) => {
-                let a = &self.args.arrays[i as usize];
-                (a.memory, a.offset, a.stride, a.len)
-            }
-            Mem::Scratch(i) => self.whole(self.args.scratch[i as usize]),
-            Mem::Shared(i) => self.whole(Id(who.shared.0 + i)),
-            Mem::Local(_) => unreachable!("{m:?} is a warp's"),
-        };
+        let span = self.span(who.shared, m);
         let name = || self.name(Target::Mem(m));
-        if index < 0 || index as u64 + count as u64 > len {
+        if !span.has(index, count) {
             let what = if count > 1 {
                 format!("{count} elements from {index} on")
             } else {
@@ -186,11 +173,10 @@ impl<'k, 'm> Machine<'k, 'm> {
                 FaultKind::OutOfBounds,
                 who.thread,
                 who.at,
-                format!("{what} of {} of {len}", name()),
+                format!("{what} of {} of {}", name(), span.len),
             );
         }
-        // the launch has checked that all elements of the array are in the allocation
-        let at = (offset as i64 + index * stride) as usize;
+        let (at, stride) = (span.position(index), span.stride);
         if count > 1 {
             let bytes = count * self.k.mem(m).1.size();
             let fault = |what: String| self.fault(FaultKind::Misaligned, who.thread, who.at, what);
@@ -209,11 +195,7 @@ impl<'k, 'm> Machine<'k, 'm> {
                 ));
             }
         }
-        Ok((id, at, stride as isize))
-    }
-
-    fn whole(&self, id: Id) -> (Id, u64, i64, u64) {
-        (id, 0, 1, self.memory.len(id) as u64)
+        Ok((span.id, at, stride as isize))
     }
 
     /// Reads `out.len()` neighbours.

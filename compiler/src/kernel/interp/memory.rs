@@ -23,6 +23,7 @@ pub(super) struct Allocation {
 
 impl Allocation {
     /// Returns the bits of an element as a kernel reads them: a byte other than 0 counts as true.
+    #[inline]
     pub fn value(&self, i: usize) -> u64 {
         if self.ty == Ty::Bool { (self.bits[i] != 0).into() } else { self.bits[i] }
     }
@@ -54,6 +55,7 @@ impl Memory {
     }
 
     /// Writes an element.
+    #[inline]
     pub fn set(&mut self, id: Id, i: usize, value: Lit) {
         let a = &mut self.list[id.0 as usize];
         (a.bits[i], a.written[i]) = (value.bits, true);
@@ -64,6 +66,7 @@ impl Memory {
         self.list[id.0 as usize].written[first..first + count].fill(false);
     }
 
+    #[inline]
     pub(super) fn at(&self, id: Id) -> &Allocation {
         &self.list[id.0 as usize]
     }

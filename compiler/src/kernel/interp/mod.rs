@@ -13,6 +13,7 @@
 //!   is a fault: a device may have no room for another one.
 //!   A race is found whatever the order in which the threads ran (`cell.rs`).
 
+mod access;
 mod args;
 mod asynchronous;
 mod cell;

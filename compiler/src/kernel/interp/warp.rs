@@ -88,10 +88,18 @@ impl<'k> Warp<'k> {
     }
 
     /// Returns the number in the grid of a lane's thread.
+    #[inline]
     pub fn thread(&self, lane: usize) -> u32 {
         self.first + lane as u32
     }
 
+    /// Returns the first allocation of the shared memory of the warp's block.
+    #[inline]
+    pub fn shared(&self) -> Id {
+        self.shared
+    }
+
+    #[inline]
     pub fn who(&self, lane: usize, at: &'k Stmt) -> Who<'k> {
         Who { thread: self.thread(lane), shared: self.shared, at }
     }
@@ -178,9 +186,7 @@ impl<'k> Machine<'k, '_> {
                 let (mut of_index, mut of_value);
                 let index = operand!(self, of_index, w, i, mask, s);
                 let value = operand!(self, of_value, w, e, mask, s);
-                for l in lanes(mask) {
-                    self.store(w.who(l, s), *m, index.index(l), &[value.bits[l]])?;
-                }
+                self.store_lanes(w, *m, (index, value), mask, s)?;
             }
             Stmt::Update(op, m, i, e) => {
                 let (index, value) = (self.eval(w, i, mask, s)?, self.eval(w, e, mask, s)?);
