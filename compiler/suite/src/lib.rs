@@ -12,6 +12,7 @@ pub mod mutants;
 pub mod operators;
 pub mod pairs;
 pub mod ptxas;
+pub mod reference;
 pub mod rng;
 pub mod row_chains;
 pub mod sass;

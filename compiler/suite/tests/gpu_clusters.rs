@@ -1,13 +1,14 @@
 //! Rows and vectors that the blocks of a cluster keep, on a simulated GPU: all bits are the interpreter's,
 //! and devices without clusters run the launches that the plan has for them.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{Failure, How, Layout, call, call_on};
 use arraygpu_suite::mutants;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::softmax::SOFTMAX;
@@ -102,7 +103,8 @@ fn clusters(c: &Compiled) -> Vec<(usize, String)> {
 
 /// Calls the function on a device of that compute capability. Returns the entries that ran.
 fn check(c: &Compiled, args: &[Value], how: How, capability: u32) -> Vec<String> {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{how:?}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{how:?}: {e}")).results;
     let found = call_on(capability, c, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}"));
     assert!(found.results == wanted, "{how:?}, {:?}", found.entries);
     found.entries

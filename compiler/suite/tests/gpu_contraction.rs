@@ -1,12 +1,13 @@
 //! Tiled contractions on a simulated GPU, at the edges of tiles, columns and rows: all bits are the interpreter's.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu;
 use arraygpu_suite::gpu::{Failure, How, Layout, call};
 use arraygpu_suite::mutants;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::typed::{compiled, numbers};
 
@@ -137,7 +138,8 @@ fn records_of_some() -> String {
 
 /// Calls the contraction, and, if that is not long, what the runtime chooses in another layout.
 fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let hows = [(Layout::Contiguous, Some(0)), (Layout::Reversed, None), (Layout::Offset, Some(0))];
     for (i, (layout, version)) in hows.into_iter().enumerate().take(if is_long { 1 } else { 3 }) {
         let order = [Order::Ascending, Order::Descending, Order::Random(7)][i];
@@ -222,7 +224,7 @@ fn columns_of_both() {
 
 /// The record of a call, which is there if the interpreter leaves one; the results are the interpreter's.
 fn recorded_by(c: &Compiled, version: usize, args: &[Value], what: &str) -> Option<gpu::Record> {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap();
+    let wanted = reference::run(&c.functions[0].fused, args).unwrap();
     let how = How { layout: Layout::Contiguous, version: Some(version), span: 1, order: Order::Ascending };
     let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
     assert_eq!(found.record.is_some(), wanted.recorded, "{what}, {how:?}");
@@ -263,7 +265,7 @@ fn records() {
                 assert_eq!(*first.get_or_insert(found.clone()), found, "{what}, {version}");
             }
             recorded_by(some, 0, &args, &what);
-            let wanted = interp::run(&all.functions[0].fused, &args).unwrap();
+            let wanted = reference::run(&all.functions[0].fused, &args).unwrap();
             *(if wanted.recorded { &mut recorded } else { &mut others }) += 1;
         }
     }

@@ -1,11 +1,12 @@
 //! Sums of squared deviations (semantics 5.12) on a simulated GPU: of vectors, rows and columns, at the
 //! edges of tiles, lanes and blocks, by every variant of every kernel. All bits are the interpreter's.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{How, Layout, Runs, call};
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::typed::{compiled, numbers};
 use std::collections::BTreeSet;
@@ -112,7 +113,8 @@ const NESTED: &str = "func @f(%m: [[T]]) -> (r: T) {
 
 /// Calls the function by every variant in several layouts. Returns the entries that ran.
 fn check(c: &Compiled, args: &[Value], what: &str, entries: &mut BTreeSet<String>) {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let variants = c.kernels.iter().map(|k| k.gpu_variants().len()).max().unwrap_or(0);
     assert!(variants <= VARIANTS);
     let mut runs = Runs::default();
@@ -229,7 +231,7 @@ fn infinities() {
                 let mut v = vec![Lit::float(Ty::F32, 2.0); n];
                 v[at] = Lit::float(Ty::F32, x);
                 let args = [Value::Vector(v)];
-                let results = interp::run(&c.functions[0].fused, &args).expect("a value").results;
+                let results = reference::run(&c.functions[0].fused, &args).expect("a value").results;
                 let Value::Scalar(q) = results[0] else { panic!("a scalar") };
                 assert!(q.is_nan(), "{n} {at} {x}");
                 check(&c, &args, "infinities", &mut BTreeSet::new());

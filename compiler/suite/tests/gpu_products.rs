@@ -1,12 +1,13 @@
 //! Matrix products on a simulated GPU, at the edges of tiles, of steps and of panels, alone and in batches: all bits
 //! are the interpreter's by every variant.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::Ty;
 use arraygpu_suite::gpu::{Failure, How, Layout, Runs, call};
 use arraygpu_suite::mutants;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::typed::{compiled, numbers};
 
@@ -67,7 +68,8 @@ const BATCH: &str = "func @f(%a: [[[T]]], %b: [[[T]]], %u: [T]) -> (r: [[[T]]]) 
 }";
 
 fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) -> Vec<String> {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let mut entries = Vec::new();
     let versions = c.kernels[0].gpu_variants().len();
     let layouts = [Layout::Contiguous, Layout::Strided, Layout::Offset];

@@ -1,13 +1,14 @@
 //! Columns that stay in registers on a simulated GPU, at the edges of lanes, strips, tiles and blocks: all
 //! bits are the interpreter's.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{Failure, How, Layout, Runs, call, call_on};
 use arraygpu_suite::mutants;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
@@ -155,7 +156,8 @@ const SCALED: &str = "func @f(%m: [[T]], %w: [T], %u: [T]) -> (r: [[T]], s: [T],
 /// Calls the function by every variant that fits, in several layouts. Returns the entries that kept columns.
 fn check(c: &Compiled, args: &[Value], (n, k): (usize, usize), what: &str) -> Vec<String> {
     let is_long = n * k > 2000;
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let all = c.kernels[0].gpu_variants().iter().zip(0..).filter(|(v, _)| v.launch.guards.allows(n as u64));
     let mut versions: Vec<usize> = all.map(|(_, number)| number).collect();
     if is_long {
@@ -264,7 +266,7 @@ fn clusters() {
                     continue;
                 }
                 let args = [numbers(ty, &[n, k], &mut rng)];
-                let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+                let wanted = reference::run(&c.functions[0].fused, &args).unwrap().results;
                 let layout = if n % 8 == 0 { Layout::InPlace } else { Layout::Contiguous };
                 let how = How { layout, version: Some(number), span: 1, order: Order::Random(3) };
                 let found = call_on(90, &c, 0, &args, how).unwrap_or_else(|e| panic!("{entry}, {n}: {e}"));
@@ -291,7 +293,7 @@ fn random_chains() {
             let versions = [rng.below(count), rng.below(count)].map(Some).into_iter().chain([None]);
             let args = [numbers(ty, &[n, k], &mut rng), numbers(ty, &[n], &mut rng)];
             let what = format!("seed {seed}, {n} by {k} of {ty}\n{text}");
-            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            let wanted = reference::run(&c.functions[0].fused, &args).unwrap().results;
             for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
                 for version in versions.clone() {
                     let how = How { layout, version, span: 1, order: Order::Random(seed) };

@@ -1,13 +1,14 @@
 //! Rows that stay in registers on a simulated GPU, at the edges of lanes, tiles and blocks: all bits
 //! are the interpreter's.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::{Compiled, GpuCode};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{Failure, How, Layout, Runs, call};
 use arraygpu_suite::mutants;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
@@ -162,7 +163,8 @@ fn variants(c: &Compiled) -> Vec<usize> {
 
 /// Calls the function by every variant that fits, in several layouts. Returns the entries that kept rows.
 fn check(c: &Compiled, args: &[Value], length: usize, what: &str) -> Vec<String> {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let variants = variants(c);
     // long rows take the interpreter long
     let is_long = length > 600;
@@ -253,7 +255,7 @@ fn rows_in_shared_memory() {
             let extents: [&[usize]; 3] = [&[n, k], &[k], &[n]];
             let args: Vec<Value> =
                 extents[..arguments].iter().map(|extents| numbers(ty, extents, &mut rng)).collect();
-            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            let wanted = reference::run(&c.functions[0].fused, &args).unwrap().results;
             for layout in [Layout::Contiguous, Layout::InPlace] {
                 let how = How { layout, version: Some(version), span: 1, order: Order::Random(7) };
                 let what = format!("{n} rows of {k} of {ty}, {how:?}");
@@ -314,7 +316,7 @@ fn random_chains() {
             let extents = if vector { vec![k] } else { vec![1 + rng.below(5), k] };
             let args = [numbers(ty, &extents, &mut rng), numbers(ty, &[k], &mut rng)];
             let what = format!("seed {seed}, {extents:?} of {ty}\n{text}");
-            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            let wanted = reference::run(&c.functions[0].fused, &args).unwrap().results;
             for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
                 for version in variants(&c).into_iter().map(Some).chain([None]) {
                     let how = How { layout, version, span: 1, order: Order::Random(seed) };
@@ -342,7 +344,7 @@ fn random_chains_that_gather() {
             let extents = vec![1 + rng.below(5), k];
             let args = [numbers(ty, &extents, &mut rng), numbers(ty, &[k], &mut rng)];
             let what = format!("seed {seed}, {extents:?} of {ty}\n{text}");
-            let wanted = interp::run(&c.functions[0].fused, &args).unwrap();
+            let wanted = reference::run(&c.functions[0].fused, &args).unwrap();
             let mut record = None;
             for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
                 for version in variants(&c).into_iter().map(Some).chain([None]) {

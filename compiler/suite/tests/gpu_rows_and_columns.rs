@@ -1,11 +1,12 @@
 //! Rows that are reduced, and then their columns, on a simulated GPU: all bits are the interpreter's, at the edges
 //! of lanes, tiles and blocks.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{How, Layout, call};
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
@@ -102,7 +103,8 @@ const VECTORS: &str = "func @f(%a: [[T]], %b: [[T]], %u: [T], %v: [T]) -> (y: [T
 
 /// Calls the function by every variant that fits. Returns the entries that went over rows and columns.
 fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) -> Vec<String> {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let variants = c.kernels[0].gpu_variants().len();
     let mut kept = Vec::new();
     let n = if let Value::Array(extents, _) = &args[0] { extents[1] as u32 } else { 0 };
@@ -174,7 +176,7 @@ fn many_tiles() {
     let mut rng = Rng::new(2);
     let c = compiled(ATAX, Ty::F32);
     let args = [&[262_150, 4][..], &[4]].map(|e| numbers(Ty::F32, e, &mut rng));
-    let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+    let wanted = reference::run(&c.functions[0].fused, &args).unwrap().results;
     // the runtime takes longer rows only
     let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order: Order::Random(7) };
     let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{e}"));

@@ -2,10 +2,11 @@
 //! whose reads are tested: the interpreter's bits and records, in every version and layout, for lengths on both sides
 //! of every limit of a variant.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::{Expr, Stmt};
 use arraygpu_compiler::scalar::Lit;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::versions::{check, compiled};
 
@@ -173,7 +174,7 @@ fn reduced(text: &str) -> [Compiled; 2] {
 /// Calls in every version. Whether there is a record.
 fn call(c: &Compiled, args: &[Value], what: &str) -> bool {
     check(c, args, what);
-    interp::run(&c.functions[0].fused, args).is_ok_and(|found| found.recorded)
+    reference::run(&c.functions[0].fused, args).is_ok_and(|found| found.recorded)
 }
 
 /// The number of kernels that have a version of elements without tests: a branch by a scalar of the call.

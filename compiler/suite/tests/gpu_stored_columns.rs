@@ -1,11 +1,12 @@
 //! Matrices that are stored where their columns are reduced, on a simulated GPU: all bits are the
 //! interpreter's, for every variant, span and layout.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{How, Layout, Runs, call};
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::row_chains;
 use arraygpu_suite::row_chains::Of;
@@ -107,7 +108,8 @@ const SHAPES: [(usize, usize); 12] = [
 /// Calls the function by every variant that fits, in several layouts. Returns the entries that stored
 /// columns.
 fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) -> Vec<String> {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let variants = c.kernels[0].gpu_variants().len();
     let (mut kept, mut runs) = (Vec::new(), Runs::default());
     for version in (0..variants).map(Some).chain([None]) {
@@ -191,7 +193,7 @@ fn random_chains() {
             let n = 1 + rng.below(9);
             let args = [numbers(ty, &[m, n], &mut rng), numbers(ty, &[m], &mut rng)];
             let what = format!("seed {seed}, {m} by {n} of {ty}\n{text}");
-            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            let wanted = reference::run(&c.functions[0].fused, &args).unwrap().results;
             for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
                 for version in [Some(0), Some(1), Some(2), None] {
                     let how = How { layout, version, span: 2, order: Order::Random(seed) };

@@ -1,7 +1,7 @@
 //! Products by tensor cores (semantics section 8) on a simulated GPU: small integers, whose sums are exact in any
 //! order, give the bits of the interpreter; other numbers are within the bound of sums of exact products in f32.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
@@ -9,6 +9,7 @@ use arraygpu_compiler::plan::policy::{self, Device, Space};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{Failure, How, Layout, call};
 use arraygpu_suite::mutants;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::tensor_product::{DIRECTIONS, Program, integers, operands};
 
@@ -33,7 +34,8 @@ fn first(c: &Compiled) -> usize {
 
 /// Calls a version in a layout, and compares all bits.
 fn check(c: &Compiled, args: &[Value], (layout, version): (Layout, usize), order: Order, what: &str) {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let how = How { layout, version: Some(first(c) + version), span: 1, order };
     let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
     let suffixes = KERNELS[version];
@@ -344,5 +346,5 @@ fn only_where_they_are_allowed() {
         (0..2).map(|_| Value::Array(vec![40, 40], (0..1600).map(|_| numbers(&mut rng)).collect())).collect();
     let how = How { layout: Layout::Contiguous, version: None, span: 1, order: Order::Ascending };
     let found = call(&c, 0, &args, how).expect("a product");
-    assert!(found.results == interp::run(&c.functions[0].fused, &args).expect("a product").results);
+    assert!(found.results == reference::run(&c.functions[0].fused, &args).expect("a product").results);
 }

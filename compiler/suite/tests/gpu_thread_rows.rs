@@ -1,11 +1,12 @@
 //! Rows in the registers of threads on a simulated GPU, at each length that has a variant and beside it: all bits are
 //! the interpreter's.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::gpu::{How, Layout, call};
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::typed::{compiled, numbers};
 
@@ -113,7 +114,8 @@ const FOLD: &str = "    %r = fold (%a: T, %b: T) from 1T over %z { %h = mul %a, 
 
 /// Calls the function, and compares with the interpreter. A row of one of the lengths takes the variant for it.
 fn check(c: &Compiled, args: &[Value], length: usize, what: &str) {
-    let wanted = interp::run(&c.functions[0].source, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].source, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     for (layout, order) in [
         (Layout::Contiguous, Order::Ascending),
         (Layout::Reversed, Order::Descending),

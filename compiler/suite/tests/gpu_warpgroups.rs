@@ -1,13 +1,14 @@
 //! Products by warpgroups (`Stmt::MultiplyStaged`, of sm_90 alone) on a simulated GPU: small integers, whose sums are
 //! exact in any order, give the bits of the interpreter. `bench/torch_products.py` compares other numbers on a GPU.
 
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::kernel::parse;
 use arraygpu_compiler::scalar::Ty;
 use arraygpu_suite::gpu::{Failure, How, Layout, call, call_on};
 use arraygpu_suite::mutants;
+use arraygpu_suite::reference;
 use arraygpu_suite::rng::Rng;
 use arraygpu_suite::tensor_product::{DIRECTIONS, Program, integers, operands};
 
@@ -18,7 +19,8 @@ fn version(c: &Compiled, suffix: &str) -> Option<usize> {
 
 /// Calls a version in a layout, and compares all bits.
 fn check(c: &Compiled, args: &[Value], (layout, suffix): (Layout, &str), order: Order, what: &str) {
-    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let wanted =
+        reference::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let how = How { layout, version: version(c, suffix), span: 1, order };
     assert!(how.version.is_some(), "{what}: no {suffix}");
     let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
@@ -148,7 +150,7 @@ fn barriers() {
         6,
         "two waits and a barrier in the loop, one of each behind it, and before the results"
     );
-    let wanted = interp::run(&c.functions[0].fused, &args).expect("a product").results;
+    let wanted = reference::run(&c.functions[0].fused, &args).expect("a product").results;
     for (what, kernel) in mutants {
         c.kernels[0].gpu.as_mut().expect("code for GPUs").variants[at].kernel = kernel;
         let how = How { layout: Layout::Padded, version: Some(at), span: 1, order: Order::Random(1) };
