@@ -1,5 +1,6 @@
 //! The test programs of the workspace, as `cargo test` would run them, but one for each processor
-//! at a time: many of them are one long test.
+//! at a time: many of them are one long test. Beside them, whatever else cargo does keeps processors
+//! busy that wait for a compiler's single thread, or for a program that sleeps.
 
 use crate::count::Counts;
 use crate::sh::{self, Result};
@@ -8,7 +9,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Mutex;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,7 @@ struct Program {
     name: String,
     package: String,
     path: PathBuf,
+    arguments: Vec<&'static str>,
     folder: PathBuf,
 }
 
@@ -83,30 +85,40 @@ struct Told {
     times: Vec<(f64, String)>,
 }
 
-/// Builds and runs them with these variables.
-pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
-    let mut programs = build(which)?;
+/// Builds and runs them with these variables; `beside` runs beside them, when the last of them are built.
+pub fn run(
+    which: Which,
+    variables: &[(&str, &OsStr)],
+    counts: &mut Counts,
+    beside: impl FnOnce() -> Result + Send,
+) -> Result {
+    let mut programs = wanted(which, build(&MOST)?);
     programs.sort_by_key(|p| p.long().unwrap_or(LONG.len()));
-    let (queue, told) = (Mutex::new(programs.iter()), Mutex::new(Told::default()));
-    let next = || queue.lock().ok().and_then(|mut queue| queue.next());
-    thread::scope(|scope| {
+    let (sender, queue) = mpsc::channel();
+    let send = |programs: Vec<Program>, queue: &mpsc::Sender<Program>| {
+        programs.into_iter().try_for_each(|p| queue.send(p)).map_err(|_| "no thread runs tests".to_string())
+    };
+    send(programs, &sender)?;
+    let (queue, told) = (Mutex::new(queue), Mutex::new(Told::default()));
+    let next = || queue.lock().ok().and_then(|queue| queue.recv().ok());
+    let others = thread::scope(|scope| {
         for _ in 0..sh::processors() {
             scope.spawn(|| {
                 while let Some(program) = next() {
-                    let start = Instant::now();
-                    let (text, fine) = program.run(variables);
-                    let seconds = start.elapsed().as_secs_f64();
-                    let name = format!("{} of {}", program.name, program.package);
-                    let Ok(mut told) = told.lock() else { return };
-                    println!("$ {name} ({seconds:.1} s)\n{text}");
-                    text.lines().for_each(|line| told.counts.line(line));
-                    if !fine {
-                        told.failed.push(name.clone());
-                    }
-                    told.times.push((seconds, name));
+                    program.tell(variables, &told);
                 }
             });
         }
+        let others = scope.spawn(|| {
+            send(wanted(which, build_others()?), &sender)?;
+            // the threads above end with the programs
+            drop(sender);
+            if which == Which::All {
+                documentation().tell(variables, &told);
+            }
+            beside()
+        });
+        others.join().unwrap_or_else(|_| Err("a thread that builds tests panicked".into()))
     });
     let Told { counts: ran, mut failed, mut times } =
         told.into_inner().map_err(|_| "a thread that ran tests panicked")?;
@@ -114,31 +126,42 @@ pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> R
     let longest = times.iter().take(LONG.len()).map(|(seconds, name)| format!("{name} {seconds:.0}"));
     println!("seconds of the longest programs: {}", longest.collect::<Vec<_>>().join(", "));
     counts.add(ran);
-    if which == Which::Quick {
-        return if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) };
-    }
-    let mut documentation = sh::cargo(&["test", "--no-fail-fast", "--doc"]);
-    documentation.args(MOST);
-    documentation.envs(variables.iter().copied());
-    if !sh::watch(&mut documentation, |line| counts.line(line))? {
-        failed.push("examples of the documentation".into());
-    }
+    failed.extend(others.err());
     if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
 }
 
-fn build(which: Which) -> Result<Vec<Program>> {
-    let mut programs = build_of(&MOST)?;
-    programs.extend(build_of(&["-p", "arraygpu-models"])?);
-    // the compiler is optimised for the programs that use it; its own unit tests do not need that
-    let config = "profile.dev.package.arraygpu-compiler.opt-level=0";
-    programs.extend(build_of(&["-p", "arraygpu-compiler", "--lib", "--config", config])?);
+/// Those of the programs that are run.
+fn wanted(which: Which, mut programs: Vec<Program>) -> Vec<Program> {
     if which == Which::Quick {
         programs.retain(|p| p.long().is_none());
     }
+    programs
+}
+
+/// The programs that are built apart.
+fn build_others() -> Result<Vec<Program>> {
+    let mut programs = build(&["-p", "arraygpu-models"])?;
+    // the compiler is optimised for the programs that use it; its own unit tests do not need that
+    let config = "profile.dev.package.arraygpu-compiler.opt-level=0";
+    programs.extend(build(&["-p", "arraygpu-compiler", "--lib", "--config", config])?);
     Ok(programs)
 }
 
-fn build_of(what: &[&str]) -> Result<Vec<Program>> {
+/// The examples of the documentation, which cargo builds and runs.
+fn documentation() -> Program {
+    let mut arguments = vec!["test", "--no-fail-fast", "--doc"];
+    arguments.extend(MOST);
+    let command = sh::cargo(&arguments);
+    Program {
+        name: "examples".into(),
+        package: "the documentation".into(),
+        path: command.get_program().into(),
+        arguments,
+        folder: sh::root(),
+    }
+}
+
+fn build(what: &[&str]) -> Result<Vec<Program>> {
     let mut cargo = sh::cargo(&["test", "--no-run", "--message-format", "json-render-diagnostics"]);
     println!("$ cargo test --no-run {}", what.join(" "));
     let out = cargo.args(what).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
@@ -152,7 +175,7 @@ fn build_of(what: &[&str]) -> Result<Vec<Program>> {
         let folder = Path::new(artifact["manifest_path"].as_str()?).parent()?;
         let package = folder.strip_prefix(sh::root()).unwrap_or(folder).display().to_string();
         let name = artifact["target"]["name"].as_str()?.to_string();
-        Some(Program { name, package, path: path.into(), folder: folder.into() })
+        Some(Program { name, package, path: path.into(), arguments: Vec::new(), folder: folder.into() })
     };
     Ok(String::from_utf8_lossy(&out.stdout).lines().filter_map(program).collect())
 }
@@ -163,12 +186,28 @@ impl Program {
         LONG.iter().position(|long| *long == (self.name.as_str(), self.package.as_str()))
     }
 
+    /// Runs it, prints what it says, and adds that to what others have told.
+    fn tell(&self, variables: &[(&str, &OsStr)], told: &Mutex<Told>) {
+        let start = Instant::now();
+        let (text, fine) = self.run(variables);
+        let seconds = start.elapsed().as_secs_f64();
+        let name = format!("{} of {}", self.name, self.package);
+        let Ok(mut told) = told.lock() else { return };
+        println!("$ {name} ({seconds:.1} s)\n{text}");
+        text.lines().for_each(|line| told.counts.line(line));
+        if !fine {
+            told.failed.push(name.clone());
+        }
+        told.times.push((seconds, name));
+    }
+
     /// What it says, and whether it succeeds.
     fn run(&self, variables: &[(&str, &OsStr)]) -> (String, bool) {
         let run = || -> std::io::Result<(String, bool)> {
             let (reader, writer) = std::io::pipe()?;
             let mut command = sh::program(&self.path.display().to_string());
-            command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+            command.args(&self.arguments).current_dir(&self.folder);
+            command.env("CARGO_MANIFEST_DIR", &self.folder);
             command.envs(variables.iter().copied());
             command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
             let mut child = command.spawn()?;

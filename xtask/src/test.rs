@@ -79,18 +79,13 @@ pub fn run(only: Option<&str>) -> Result {
     } else {
         println!("no rustfmt on this machine: formatting is not checked");
     }
-    if sh::output(&mut sh::cargo(&["clippy", "--version"])).is_some() {
-        let lint = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        all.step("clippy", |_| sh::run(&mut sh::cargo(&lint)));
-        // the compiler's unit tests are built apart from the others (`programs`)
-        let units = ["clippy", "--quiet", "-p", "arraygpu-compiler", "--lib", "--profile", "test"];
-        let units = [&units[..], &["--", "-D", "warnings"]].concat();
-        all.step("clippy", |_| sh::run(&mut sh::cargo(&units)));
-    } else {
-        println!("no clippy on this machine: lints are not checked");
+    if all.only == Some("clippy") {
+        all.step("clippy", |_| lints());
     }
     all.step("rust", |counts| {
-        programs::run(Which::All, &[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts)
+        let lints = || if only.is_none() { lints() } else { Ok(()) };
+        let ptxas = ptxas::ensure()?;
+        programs::run(Which::All, &[("ARRAYGPU_PTXAS", ptxas.as_os_str())], counts, lints)
     });
     all.step("independent", |counts| independent::run(None, counts));
     let projects: Vec<&str> = PROJECTS.into_iter().filter(|p| all.wants(p)).collect();
@@ -107,6 +102,24 @@ pub fn run(only: Option<&str>) -> Result {
     all.end()
 }
 
+/// Clippy's, of all crates.
+fn lints() -> Result {
+    if sh::output(&mut sh::cargo(&["clippy", "--version"])).is_none() {
+        println!("no clippy on this machine: lints are not checked");
+        return Ok(());
+    }
+    let start = Instant::now();
+    let lint = |what: &[&str]| {
+        let mut clippy = sh::cargo(&["clippy", "--quiet"]);
+        sh::run(clippy.args(what).args(["--", "-D", "warnings"]))
+    };
+    let most = lint(&["--workspace", "--all-targets"]);
+    // the compiler's unit tests are built apart from the others (`programs`)
+    let units = lint(&["-p", "arraygpu-compiler", "--lib", "--profile", "test"]);
+    println!("   clippy: {:.1} s", start.elapsed().as_secs_f64());
+    most.and(units)
+}
+
 /// What a change is likely to break, in minutes; the last lines say what is left out.
 pub fn fast() -> Result {
     system::ensure(system::BUILD)?;
@@ -116,7 +129,8 @@ pub fn fast() -> Result {
         all.step("formatting", |_| sh::run(&mut sh::cargo(&["fmt", "--all", "--check"])));
     }
     all.step("rust", |counts| {
-        programs::run(Which::Quick, &[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts)
+        let ptxas = ptxas::ensure()?;
+        programs::run(Which::Quick, &[("ARRAYGPU_PTXAS", ptxas.as_os_str())], counts, || Ok(()))
     });
     println!("\nleft out: licences, clippy, independent, {},", PROJECTS.join(", "));
     println!("the examples in the documentation, and the test programs {}", programs::left_out());
@@ -128,7 +142,7 @@ pub fn bless() -> Result {
     system::ensure(system::BUILD)?;
     let ptxas = ptxas::ensure()?;
     let variables = [("ARRAYGPU_PTXAS", ptxas.as_os_str()), ("BLESS", OsStr::new("1"))];
-    programs::run(Which::All, &variables, &mut Counts::default())?;
+    programs::run(Which::All, &variables, &mut Counts::default(), || Ok(()))?;
     say("changed files");
     sh::run(sh::program("git").args(["status", "--short"]))
 }
