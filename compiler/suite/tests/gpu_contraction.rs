@@ -136,6 +136,40 @@ fn records_of_some() -> String {
     RECORDS.replace("    yield %s\n  }\n  return %r", some)
 }
 
+/// A convolution of channels with several results for each place: the axis of rows, which read the weights, stands
+/// before the axis outside of rows and columns. The weights are read from any index on.
+const CONVOLUTION: &str = "func @f(%x: [[[T]]], %w: [[T]], %from: i64) -> (r: [[[T]]]) {
+  %c = len %x
+  %h0 = len %x axis 1
+  %v0 = len %x axis 2
+  %h = sub %h0, 2i64
+  %v = sub %v0, 2i64
+  require extent 0i64, %h \"generate: x\"
+  require extent 0i64, %v \"generate: x\"
+  %o = len %w
+  %n = mul %c, 9i64
+  %r = generate %o, %h, %v (%p: i64, %i: i64, %j: i64) {
+    %e = generate %n (%k: i64) {
+      %q = add %k, %from
+      %t = at %w, %p, %q
+      %d = div %k, 9i64
+      %m = rem %k, 9i64
+      %a = div %m, 3i64
+      %b = rem %m, 3i64
+      %ia = add %i, %a
+      %jb = add %j, %b
+      %y = at %x, %d, %ia, %jb
+      %z = mul %t, %y
+      yield %z
+    }
+    %s = reduce (%x: T, %y: T) from 0T over %e { %z = add %x, %y yield %z }
+    %u = cast T %p
+    %l = sub %s, %u
+    yield %l
+  }
+  return %r
+}";
+
 /// Calls the contraction, and, if that is not long, what the runtime chooses in another layout.
 fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) {
     let wanted =
@@ -270,6 +304,42 @@ fn records() {
         }
     }
     assert!(recorded > 3 && others > 3, "{recorded} and {others}");
+}
+
+/// Rows before the axis outside of rows and columns: the bits and the records are those of all other variants.
+#[test]
+fn rows_first() {
+    let mut rng = Rng::new(7);
+    for ty in [Ty::F32, Ty::I32] {
+        let c = compiled(CONVOLUTION, ty);
+        let shapes = [
+            [1, 1, 1, 1],
+            [65, 1, 2, 3],
+            [3, 8, 2, 66],
+            [2, 15, 1, 70],
+            [1, 228, 1, 1],
+            [33, 2, 3, 5],
+            [2, 0, 2, 2],
+            [0, 1, 1, 1],
+        ];
+        for [o, channels, h, v] in shapes {
+            let mut of = |from: i64| {
+                let x = numbers(ty, &[channels, h + 2, v + 2], &mut rng);
+                [x, numbers(ty, &[o, channels * 9 + 1], &mut rng), Value::Scalar(Lit::i64(from))]
+            };
+            let what = format!("{o} of {channels} channels, {h} by {v}, of {ty}");
+            check(&c, &of(1), channels > 100, &what);
+            for from in [-1, 2] {
+                let args = of(from);
+                let mut first = None;
+                let versions = if channels > 100 { 1 } else { c.kernels[0].gpu_variants().len() };
+                for version in 0..versions {
+                    let found = recorded_by(&c, version, &args, &what);
+                    assert_eq!(*first.get_or_insert(found.clone()), found, "{what}, {version}");
+                }
+            }
+        }
+    }
 }
 
 /// Without one of its barriers a contraction is a race.

@@ -486,6 +486,7 @@ fn convolutions(c: &mut Corpus) {
         },
         |[x, w]| Array::matrix(5, 48, |o, at| of_patch(x, w, [o, at / 8, at % 8])),
     )
+    .because(reason::RECORDS)
     .extent(54, Large::Is(576))
     .extent(5, Large::Is(64))
     .extent(6, Large::Is(64));
