@@ -74,6 +74,62 @@ func @most(%a: [[T]], %b: [[T]], %y: [[T]]) -> (r: [[T]], u: [[T]]) {
 }
 ";
 
+/// A batch of products, and a convolution of channels, whose weights are read from any index on.
+const PLANES: &str = "
+func @batch(%a: [[[T]]], %b: [[[T]]], %from: i64) -> (r: [[[T]]]) {
+  %p = len %a
+  %m = len %a axis 1
+  %n = len %b axis 1
+  %k = len %a axis 2
+  %0 = len %b axis 2
+  require same %k, %0 \"a, b\"
+  %1 = len %b
+  require same %p, %1 \"a, b\"
+  %r = generate %p, %m, %n (%h: i64, %i: i64, %j: i64) {
+    %d = generate %k (%l: i64) {
+      %x = elem %a, %h, %i, %l
+      %y = elem %b, %h, %j, %l
+      %z = sub %x, %y
+      yield %z
+    }
+    %s = reduce (%x: T, %y: T) from 0T over %d { %z = max %x, %y yield %z }
+    yield %s
+  }
+  return %r
+}
+func @convolution(%x: [[[T]]], %w: [[[T]]], %from: i64) -> (r: [[[T]]]) {
+  %c = len %x
+  %h0 = len %x axis 1
+  %v0 = len %x axis 2
+  %h = sub %h0, 1i64
+  %v = sub %v0, 1i64
+  require extent 0i64, %h \"generate: x\"
+  require extent 0i64, %v \"generate: x\"
+  %o = len %w
+  %n = mul %c, 4i64
+  %r = generate %o, %h, %v (%p: i64, %i: i64, %j: i64) {
+    %e = generate %n (%k: i64) {
+      %d = div %k, 4i64
+      %m = rem %k, 4i64
+      %q = add %d, %from
+      %t = at %w, %p, %q, %m
+      %a = div %m, 2i64
+      %b = rem %m, 2i64
+      %ia = add %i, %a
+      %jb = add %j, %b
+      %y = at %x, %d, %ia, %jb
+      %z = mul %t, %y
+      yield %z
+    }
+    %s = reduce (%x: T, %y: T) from 0T over %e { %z = add %x, %y yield %z }
+    %u = cast T %p
+    %l = sub %s, %u
+    yield %l
+  }
+  return %r
+}
+";
+
 const RULES: &str = "%m = len %a
   %n = len %b
   %k = len %a axis 1
@@ -184,6 +240,47 @@ fn nearest() {
         {
             let args = [[n, d], [k, d]].map(|e| numbers(ty, &e, &mut rng));
             check(&c, &loaded, &args, &format!("{n} points, {k} centres in {d} dimensions of {ty}"));
+        }
+    }
+}
+
+/// Planes before rows, and rows before planes: the interpreter's bits, and records where it leaves some.
+#[test]
+fn planes() {
+    let mut rng = Rng::new(3);
+    for (ty, cpu) in [(Ty::F32, true), (Ty::I32, false)] {
+        let c = compiled_for(PLANES, ty, Targets { cpu, cuda: false });
+        for k in &c.kernels {
+            let cpu = k.cpu.as_ref().unwrap();
+            assert!(cpu.all().iter().flatten().all(|v| v.strategy == Strategy::Contraction), "{}", k.name);
+        }
+        let loaded = if cpu { load_highest(&c) } else { load_blocks(&c) };
+        for ([o, channels, h, v], from) in [
+            ([4, 1, 1, 8], 0),
+            ([5, 3, 2, 9], 0),
+            ([67, 2, 3, 65], 0),
+            ([4, 33, 1, 70], 0),
+            ([3, 2, 2, 9], 0),
+            ([5, 3, 2, 9], 1),
+            ([5, 3, 2, 9], -1),
+            ([70, 0, 2, 9], 1),
+        ] {
+            let x = numbers(ty, &[channels, h + 1, v + 1], &mut rng);
+            let w = numbers(ty, &[o, channels, 4], &mut rng);
+            let convolution = [x, w, Value::Scalar(Lit::i64(from))];
+            let batch = [&[h, o, channels * 4], &[h, v, channels * 4]].map(|e| numbers(ty, e, &mut rng));
+            let [a, b] = batch;
+            let batch = [a, b, Value::Scalar(Lit::i64(0))];
+            for (i, (f, args)) in c.functions.iter().zip([batch, convolution]).enumerate() {
+                let wanted = interp::run(&f.fused, &args).unwrap();
+                for layout in Layout::ALL {
+                    let called = loaded.call(i, context(2), &args, &shapes(&wanted.results), layout);
+                    let what =
+                        format!("{}, {o} of {channels}, {h} by {v}, from {from}, {layout:?}", f.fused.name);
+                    assert_eq!(matches!(called.status, AgpuStatus::AgpuOk), !wanted.recorded, "{what}");
+                    assert!(wanted.recorded || called.results == wanted.results, "{what}");
+                }
+            }
         }
     }
 }

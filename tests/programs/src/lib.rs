@@ -6,6 +6,7 @@
 
 pub mod array;
 pub mod check;
+mod convolutions;
 pub mod device;
 mod dynamic_programming;
 mod element_loops;

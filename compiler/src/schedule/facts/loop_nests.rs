@@ -82,6 +82,11 @@ pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     if may_record_here(&l.g, roots.iter().copied()) {
         return None;
     }
+    find_likely(l, roots)
+}
+
+/// Returns the same as [`find`], but also for operations that may leave error records.
+pub fn find_likely(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let nest = find_any(l, roots)?;
     let g = &l.g;
     let in_loops: Vec<NodeId> = nest.loops.iter().flat_map(Loop::roots).collect();
@@ -240,7 +245,7 @@ pub fn depends(g: &Graph, n: NodeId, on: &[NodeId]) -> bool {
 
 /// Whether a value is read from an array, or computed from such a value.
 pub fn reads(g: &Graph, n: NodeId) -> bool {
-    g.reachable([n]).into_iter().any(|m| matches!(g.op(m), Op::Elem(..)))
+    g.reachable([n]).into_iter().any(|m| matches!(g.op(m), Op::Elem(..) | Op::At(..)))
 }
 
 /// Values for the variables of a template.

@@ -1,6 +1,7 @@
 //! Tiled contraction on a CPU: a matrix whose element (i, j) reduces over k a function of values at (i, k) and values
 //! at (k, j), in the tree of semantics 5.1, by block tiles of 64 x 64 results as matrix products are
-//! (`product/`). Dot products of all pairs of rows and distances of all pairs of points are examples.
+//! (`product/`). Dot products of all pairs of rows, distances of all pairs of points and convolutions of channels are
+//! examples. If a value would leave an error record, the elements of the block tile are computed one by one.
 //!
 //! ```text
 //! part: 8 neighbouring columns of a tree's tile, with all of their rows         8 x up to 16 inner indices
@@ -16,13 +17,13 @@
 //! for, the tree costs little, and the group runs the strategy that it would otherwise have.
 
 use super::product::block_tiles::{BlockTile, SIZE, block_tiles};
-use super::product::pack::Columns;
-use super::product::store::store;
+use super::product::pack::{Columns, flagged};
+use super::product::store::{one_by_one, store};
 use super::product::{LEAST, ROWS, STEPS};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
-use crate::scalar::{BinaryOp, Ty};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::reduction::Reduction;
 use crate::schedule::facts::loop_nests::Env;
@@ -43,7 +44,7 @@ const _: () = assert!((LONGEST / (PART * TILE_ROWS)) >> (LEVELS - 1) == 1);
 
 /// Emits one variant. `others` is the code for all other extents.
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product, others: Vec<Stmt>) -> Result<Vec<Stmt>> {
-    let tiles = block_tiles(l, fused, &mut |l, tile, body| {
+    let tiles = block_tiles(l, fused, p, &mut |l, tile, body| {
         let r = Reduction::nested(l.launch, p.of.inner[0].node);
         let ty = r.types[0];
         let mut local = |l: &mut Lower, name, ty, len: i64| l.k.local(name, ty, len as u32, body);
@@ -54,17 +55,25 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product, others: Vec<S
         let types: Vec<Ty> = p.sides[1].parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
         let packed = types.into_iter().map(|ty| local(l, "packed", ty, PART * TILE_ROWS * SIZE)).collect();
         let count = l.launch.host(p.of.extent);
-        let square = Square { p, r: &r, tile, count, pile, totals, chains, top, packed };
+        let flag = p.may_record.then(|| l.k.reg("flag", Ty::Bool));
+        body.extend(flag.map(|flag| Stmt::Var(flag, Expr::Lit(Lit::bool(false)))));
+        let square = Square { p, r: &r, tile, count, pile, totals, chains, top, packed, flag };
         square.compute(l, body)?;
         let stores = store(l, fused, (p, &square.tile), &mut |l, element, from, body| {
             let init = element.node(l, p.of.inner[0].init);
             let init = l.region(&element.vars, &[init], &Expr::int(0), body)?.remove(0);
             square.joined(l, init, Expr::load(totals, from), body)
         })?;
-        body.extend(stores);
+        match flag {
+            Some(flag) => {
+                let one_by_one = one_by_one(l, fused, p, &square.tile)?;
+                body.push(Stmt::If(Expr::Reg(flag), one_by_one, stores));
+            }
+            None => body.extend(stores),
+        }
         Ok(())
     })?;
-    let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.launch.host(n));
+    let [rows, cols] = p.axes().0.map(|axis| l.launch.host(fused.domain[axis]));
     let wide = Expr::binary(BinaryOp::Ge, cols, Expr::int(LEAST));
     let high = Expr::binary(BinaryOp::Ge, rows, Expr::int(ROWS));
     let length = l.launch.host(p.of.extent);
@@ -91,6 +100,9 @@ struct Square<'a> {
     /// The packed values of the columns' side: 64 for each inner index, and the inner indices of a row of the tile
     /// one after another.
     packed: Vec<Mem>,
+    /// A flag that is set where a value of a row or a column would leave an error record: then the elements are
+    /// computed one by one, as the program has them.
+    flag: Option<Reg>,
 }
 
 /// The inner indices of a part.

@@ -11,7 +11,7 @@ impl Square<'_> {
         let here = bind(l, "here", here, &mut body);
         let first = part.base.clone().plus(Expr::Reg(r).times(Expr::int(COLUMNS)));
         let first = bind(l, "first", first, &mut body);
-        let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed };
+        let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed, flag: self.flag };
         let row = |q: Expr| Expr::Reg(r).times(Expr::int(PART)).plus(q);
         body.extend(columns.pack(l, (&first, &here), &row)?);
         out.push(Stmt::Seq(r, Expr::int(0), part.rows.clone(), body));
@@ -110,7 +110,8 @@ impl Square<'_> {
         let c = l.k.reg("c", Ty::I64);
         let (_, j) = l.launch.g.fresh_var(Ty::I64);
         let at_column = Env::default().with(&l.launch.g, self.p.outer[1], j);
-        let mut vars = vec![(j, self.tile.first[1].clone().plus(Expr::Reg(c)))];
+        let mut vars = self.tile.known(self.p);
+        vars.push((j, self.tile.first[1].clone().plus(Expr::Reg(c))));
         let (mut body, mut steps_of, mut rows_of) = (Vec::new(), Vec::new(), Vec::new());
         for at in places {
             let (_, k) = l.launch.g.fresh_var(Ty::I64);
@@ -136,7 +137,7 @@ impl Square<'_> {
                     Env::default().with(&l.launch.g, self.p.outer[0], i).with(&l.launch.g, self.p.k, *k);
                 let parts = self.p.sides[0].parts.iter();
                 let nodes: Vec<NodeId> = parts.map(|n| env.of(&mut l.launch.g, *n)).collect();
-                let values = l.region(&vars, &nodes, &Expr::int(0), out)?;
+                let values = flagged(l, self.flag, &vars, &nodes, out)?;
                 for (n, e) in nodes.into_iter().zip(values) {
                     let e = bind(l, "a", e, out);
                     vars.push((n, e));

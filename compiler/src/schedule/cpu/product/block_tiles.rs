@@ -23,10 +23,10 @@ pub struct BlockTile {
 pub type Work<'a> = dyn FnMut(&mut Lower, BlockTile, &mut Vec<Stmt>) -> Result<()> + 'a;
 
 /// Emits a loop over the block tiles that belong to the units of work of the call.
-pub fn block_tiles(l: &mut Lower, fused: &FusedGroup, work: &mut Work) -> Result<Vec<Stmt>> {
-    let (planes, matrix) = fused.domain.split_at(fused.domain.len() - 2);
-    let planes = planes.first().map(|n| l.launch.host(*n));
-    let [rows, cols] = [matrix[0], matrix[1]].map(|n| l.launch.host(n));
+pub fn block_tiles(l: &mut Lower, fused: &FusedGroup, p: &Product, work: &mut Work) -> Result<Vec<Stmt>> {
+    let (matrix, planes) = p.axes();
+    let planes = planes.map(|axis| l.launch.host(fused.domain[axis]));
+    let [rows, cols] = matrix.map(|axis| l.launch.host(fused.domain[axis]));
     let n = l.launch.count();
     let mut out = Vec::new();
     let across = bind(l, "across", up(&cols, SIZE), &mut out);
@@ -63,6 +63,15 @@ impl BlockTile {
     /// Returns the plane's variable with its value, if the product has planes.
     pub fn known(&self, p: &Product) -> Vec<(NodeId, Expr)> {
         p.plane.into_iter().zip(self.plane.clone()).collect()
+    }
+
+    /// Returns the indices of the element in this row and column, axis by axis.
+    pub fn index(&self, p: &Product, at: [Expr; 2]) -> Vec<Expr> {
+        let mut index: Vec<Expr> = self.plane.iter().cloned().chain(at).collect();
+        if p.rows_first {
+            index.swap(0, 1);
+        }
+        index
     }
 }
 

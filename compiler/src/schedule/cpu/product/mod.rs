@@ -37,7 +37,7 @@ pub(super) const LEAST: i64 = 8;
 /// of a product are read several times.
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec<Stmt>> {
     let elements = map::main(l, fused, l.k.strided)?;
-    let tiles = block_tiles(l, fused, &mut |l, tile, body| {
+    let tiles = block_tiles(l, fused, p, &mut |l, tile, body| {
         let inner = p.of.inner[0].ty;
         let mut local = |l: &mut Lower, name, ty, len: i64| l.k.local(name, ty, len as u32, body);
         let chains = local(l, "chains", inner, SIZE * SIZE);
@@ -80,7 +80,7 @@ impl Square<'_> {
         let mut body = Vec::new();
         let base = bind(l, "base", Expr::Reg(turn).times(Expr::int(DEPTH)), &mut body);
         let depth = bind(l, "depth", count.clone().minus(base.clone()).min(Expr::int(DEPTH)), &mut body);
-        let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed };
+        let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed, flag: None };
         body.extend(columns.pack(l, (&base, &depth), &|kk| kk)?);
         body.push(columns.fill(l, depth.clone()));
         let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());

@@ -47,7 +47,7 @@ pub fn store(
         let at = at.map(|e| bind(l, "at", e, body));
         let mut vars = tile.known(p);
         vars.extend([(i, at[0].clone()), (j, at[1].clone())]);
-        let place: Vec<Expr> = tile.plane.iter().chain(&at).cloned().collect();
+        let place = tile.index(p, at);
         let mut element = Element { env: env.clone(), vars };
         let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(c.clone());
         let value = result_of(l, &element, from, body)?;
@@ -70,4 +70,30 @@ pub fn store(
         Ok(vec![])
     })?;
     Ok(vec![Stmt::Seq(r, Expr::int(0), tile.counts[0].clone(), columns)])
+}
+
+/// Emits the elements of a block tile one by one, as the program has them, and their stores.
+pub fn one_by_one(l: &mut Lower, fused: &FusedGroup, p: &Product, tile: &BlockTile) -> Result<Vec<Stmt>> {
+    let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
+    let mut body = Vec::new();
+    let at = [tile.first[0].clone().plus(Expr::Reg(r)), tile.first[1].clone().plus(Expr::Reg(c))];
+    let at = at.map(|e| bind(l, "at", e, &mut body));
+    let mut vars = tile.known(p);
+    vars.extend([(p.outer[0], at[0].clone()), (p.outer[1], at[1].clone())]);
+    let place = tile.index(p, at);
+    let mut number = Expr::int(0);
+    for (at, n) in place.iter().zip(&fused.domain) {
+        number = number.times(l.launch.host(*n)).plus(at.clone());
+    }
+    let number = bind(l, "element", number, &mut body);
+    let values = l.region(&vars, &p.roots, &number, &mut body)?;
+    let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "value", e, &mut body)).collect();
+    for (item, e) in fused.items.iter().zip(values) {
+        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+        let to = l.place_at(mem, &place);
+        let e = canonical(e, ty, &mut l.k.kernel, &mut body);
+        body.push(Stmt::Store(mem, to, e));
+    }
+    let columns = Stmt::Seq(c, Expr::int(0), tile.counts[1].clone(), body);
+    Ok(vec![Stmt::Seq(r, Expr::int(0), tile.counts[0].clone(), vec![columns])])
 }
