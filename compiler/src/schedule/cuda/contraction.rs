@@ -1,9 +1,9 @@
 //! Tiled contraction: elements (i, j), (p, i, j) or (i, p, j) that each reduce over k a function of values at (i, k)
 //! and values at (j, k), both of which may depend on p. Examples are matrix products that are written by hand, the
 //! distances of all pairs of points, products over other semirings, and convolutions of channels (i is the channel of
-//! the result, p the row of its place, and k goes through the channels and neighbours). They are tiled for shared memory and registers as matrix products are (`product/`;
-//! Volkov, Demmel 2008). Chosen for segmented reductions whose elements read values of both kinds (`find.rs`). The
-//! cost is that of the operations for all (i, j, k).
+//! the result, p the row of its place, and k goes through the channels and neighbours). They are tiled for shared
+//! memory and registers as matrix products are (`product/`; Volkov, Demmel 2008). Chosen for segmented reductions
+//! whose elements read values of both kinds (`find.rs`). The cost is that of the operations for all (i, j, k).
 //!
 //! ```text
 //!                       columns j

@@ -15,7 +15,7 @@ mod values;
 use super::error_records;
 use crate::core::NodeId;
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use builder::bind_node;
 pub use builder::{KernelBuilder, Target};
@@ -237,6 +237,23 @@ impl Lower<'_, '_, '_> {
         let made = code(self);
         self.scope.short_row = before;
         made
+    }
+
+    /// Emits the values of nodes. Code that would leave an error record sets the flag instead, if there is one.
+    pub fn flagged(
+        &mut self,
+        flag: Option<Reg>,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let mut body = Vec::new();
+        let values = self.region(vars, roots, &Expr::int(0), &mut body)?;
+        if let Some(flag) = flag {
+            error_records::flag(&mut body, flag);
+        }
+        out.append(&mut body);
+        Ok(values)
     }
 
     /// Generates code whose error records the caller replaces by a flag.

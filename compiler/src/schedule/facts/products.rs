@@ -69,11 +69,16 @@ impl Product {
 
     /// Returns the axes of rows and of columns, and that of planes.
     pub fn axes(&self) -> ([usize; 2], Option<usize>) {
-        match self.plane {
-            None => ([0, 1], None),
-            Some(_) if self.rows_first => ([0, 2], Some(1)),
-            Some(_) => ([1, 2], Some(0)),
-        }
+        axes(self.plane.is_some(), self.rows_first)
+    }
+}
+
+/// Returns the axes of rows and of columns, and that of planes, which stands before the rows or behind them.
+pub fn axes(has_planes: bool, rows_first: bool) -> ([usize; 2], Option<usize>) {
+    match (has_planes, rows_first) {
+        (false, _) => ([0, 1], None),
+        (true, false) => ([1, 2], Some(0)),
+        (true, true) => ([0, 2], Some(1)),
     }
 }
 
@@ -86,8 +91,10 @@ pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
 /// `None` if it is not one. Of three axes that of planes is the first one, as in a batch, or the second one, as in a
 /// convolution of channels.
 pub fn find_tree(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
-    let has_planes = fused.domain.len() == 3;
-    find_in(l, fused, true, false).or_else(|| find_in(l, fused, true, true).filter(|_| has_planes))
+    match find_in(l, fused, true, false) {
+        None if fused.domain.len() == 3 => find_in(l, fused, true, true),
+        found => found,
+    }
 }
 
 fn find_in(l: &mut LaunchContext, fused: &FusedGroup, is_tree: bool, rows_first: bool) -> Option<Product> {

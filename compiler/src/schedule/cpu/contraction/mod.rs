@@ -17,7 +17,7 @@
 //! for, the tree costs little, and the group runs the strategy that it would otherwise have.
 
 use super::product::block_tiles::{BlockTile, SIZE, block_tiles};
-use super::product::pack::{Columns, flagged};
+use super::product::pack::Columns;
 use super::product::store::{one_by_one, store};
 use super::product::{LEAST, ROWS, STEPS};
 use crate::core::{COLUMNS, NodeId, TILE};

@@ -137,7 +137,7 @@ impl Square<'_> {
                     Env::default().with(&l.launch.g, self.p.outer[0], i).with(&l.launch.g, self.p.k, *k);
                 let parts = self.p.sides[0].parts.iter();
                 let nodes: Vec<NodeId> = parts.map(|n| env.of(&mut l.launch.g, *n)).collect();
-                let values = flagged(l, self.flag, &vars, &nodes, out)?;
+                let values = l.flagged(self.flag, &vars, &nodes, out)?;
                 for (n, e) in nodes.into_iter().zip(values) {
                     let e = bind(l, "a", e, out);
                     vars.push((n, e));

@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cpu::element_loop::each;
-use crate::schedule::element::error_records;
 use crate::schedule::element::lower::Lower;
 use crate::schedule::facts::loop_nests::Env;
 use crate::schedule::facts::products::Product;
@@ -24,23 +23,6 @@ pub struct Columns<'a> {
     pub packed: &'a [Mem],
     /// The flag that is set where a value would leave an error record, if one may.
     pub flag: Option<Reg>,
-}
-
-/// Emits the values of nodes. Code that would leave an error record sets the flag instead.
-pub fn flagged(
-    l: &mut Lower,
-    flag: Option<Reg>,
-    vars: &[(NodeId, Expr)],
-    roots: &[NodeId],
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
-    let mut body = Vec::new();
-    let values = l.region(vars, roots, &Expr::int(0), &mut body)?;
-    if let Some(flag) = flag {
-        error_records::flag(&mut body, flag);
-    }
-    out.append(&mut body);
-    Ok(values)
 }
 
 impl Columns<'_> {
@@ -85,7 +67,7 @@ impl Columns<'_> {
             if let Some(conditions) = conditions {
                 return l.conditions(&vars, conditions, body);
             }
-            let values = flagged(l, self.flag, &vars, &roots, body)?;
+            let values = l.flagged(self.flag, &vars, &roots, body)?;
             let to = row(kk).times(Expr::int(SIZE)).plus(c);
             body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
             Ok(vec![])

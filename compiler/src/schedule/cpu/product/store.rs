@@ -61,12 +61,7 @@ pub fn store(
             1 => values,
             _ => values.into_iter().map(|e| bind(l, "value", e, body)).collect(),
         };
-        for (item, e) in fused.items.iter().zip(values) {
-            let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-            let to = l.place_at(mem, &place);
-            let e = canonical(e, ty, &mut l.k.kernel, body);
-            body.push(Stmt::Store(mem, to, e));
-        }
+        put(l, fused, &place, values, body);
         Ok(vec![])
     })?;
     Ok(vec![Stmt::Seq(r, Expr::int(0), tile.counts[0].clone(), columns)])
@@ -88,12 +83,17 @@ pub fn one_by_one(l: &mut Lower, fused: &FusedGroup, p: &Product, tile: &BlockTi
     let number = bind(l, "element", number, &mut body);
     let values = l.region(&vars, &p.roots, &number, &mut body)?;
     let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "value", e, &mut body)).collect();
-    for (item, e) in fused.items.iter().zip(values) {
-        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-        let to = l.place_at(mem, &place);
-        let e = canonical(e, ty, &mut l.k.kernel, &mut body);
-        body.push(Stmt::Store(mem, to, e));
-    }
+    put(l, fused, &place, values, &mut body);
     let columns = Stmt::Seq(c, Expr::int(0), tile.counts[1].clone(), body);
     Ok(vec![Stmt::Seq(r, Expr::int(0), tile.counts[0].clone(), vec![columns])])
+}
+
+/// Stores the values of the element with these indices.
+fn put(l: &mut Lower, fused: &FusedGroup, place: &[Expr], values: Vec<Expr>, out: &mut Vec<Stmt>) {
+    for (item, e) in fused.items.iter().zip(values) {
+        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+        let to = l.place_at(mem, place);
+        let e = canonical(e, ty, &mut l.k.kernel, out);
+        out.push(Stmt::Store(mem, to, e));
+    }
 }

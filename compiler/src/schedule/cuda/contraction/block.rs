@@ -11,7 +11,6 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::elements::stored;
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
 use crate::schedule::element::canonical;
-use crate::schedule::element::error_records;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::groups::FusedGroup;
 
@@ -131,13 +130,7 @@ impl Block<'_> {
         roots: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
-        let mut body = Vec::new();
-        let values = l.region(vars, roots, &Expr::int(0), &mut body)?;
-        if let Some(flag) = self.flag {
-            error_records::flag(&mut body, flag);
-        }
-        out.append(&mut body);
-        Ok(values)
+        l.flagged(self.flag, vars, roots, out)
     }
 
     /// Computes a side's values that do not depend on k, for each of the thread's rows or columns. Rows and columns

@@ -4,6 +4,7 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::kernel::WARP;
 use crate::plan::gpu::Grid;
 use crate::schedule::facts::loop_nests::Loop;
+use crate::schedule::facts::products;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Threads of a block: 16 by 16.
@@ -67,11 +68,7 @@ impl ContractionParams {
 
     /// Returns the axes of rows and of columns, and the one outside of these.
     pub(super) fn axes(&self) -> ([usize; 2], Option<usize>) {
-        match self.index.len() {
-            2 => ([0, 1], None),
-            _ if self.rows_first => ([0, 2], Some(1)),
-            _ => ([1, 2], Some(0)),
-        }
+        products::axes(self.index.len() > 2, self.rows_first)
     }
 
     /// Returns the values of all sides: those that are known before the step of an element.
