@@ -31,7 +31,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         Product => TensorProduct,
         TensorProduct => Scan,
         Scan => OnePassScan,
-        OnePassScan => Bins,
+        OnePassScan => OnePassFilter,
+        OnePassFilter => Bins,
         Bins => Put,
         Put => RadixSort,
         RadixSort => WholeSort,
@@ -53,6 +54,7 @@ fn is_of_cpu(s: Strategy) -> bool {
             | CooperativeNest
             | TensorProduct
             | OnePassScan
+            | OnePassFilter
             | TemporalBlocking
             | StencilChain
     )

@@ -49,7 +49,7 @@ pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
         }
         Strategy::Bins | Strategy::Put => (8000, "a thread has several elements, and once one at a time"),
         Strategy::RadixSort => (8000, "a thread's elements lie in registers, and each is straight code"),
-        Strategy::Scan | Strategy::OnePassScan => {
+        Strategy::Scan | Strategy::OnePassScan | Strategy::OnePassFilter => {
             (16_000, "a thread's chunks lie in registers, and each level has its operator")
         }
         Strategy::ResidentRows | Strategy::ResidentColumns => {

@@ -50,6 +50,8 @@ pub enum Strategy {
     Scan,
     /// A whole scan, in one launch that reads each element once.
     OnePassScan,
+    /// A whole filter, in one launch that reads each element once.
+    OnePassFilter,
     /// A reduction into bins: each part of the elements has bins of its own, to which its elements are joined.
     Bins,
     /// Elements that are stored at their destinations.
@@ -94,6 +96,7 @@ impl Strategy {
             Strategy::SequentialFold => "fold",
             Strategy::Scan => "scan",
             Strategy::OnePassScan => "one-pass-scan",
+            Strategy::OnePassFilter => "one-pass-filter",
             Strategy::Bins => "bins",
             Strategy::Put => "put",
             Strategy::RadixSort => "radix-sort",
@@ -111,9 +114,8 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
-            | OnePassScan | Bins | Put | RadixSort | WholeSort | Ragged | TemporalBlocking | StencilChain => {
-                false
-            }
+            | OnePassScan | OnePassFilter | Bins | Put | RadixSort | WholeSort | Ragged
+            | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -146,6 +148,7 @@ impl fmt::Display for Strategy {
             Strategy::SequentialFold => "sequential fold",
             Strategy::Scan => "scan by tiles",
             Strategy::OnePassScan => "scan in one pass",
+            Strategy::OnePassFilter => "filter in one pass",
             Strategy::Bins => "bins of parts",
             Strategy::Put => "stores at destinations",
             Strategy::RadixSort => "radix sort by tiles",

@@ -1,5 +1,6 @@
 //! Stable partitions (semantics 5.22) on a simulated GPU: at the edges of tiles, of elements of every size and of
-//! several arrays, with everything kept, nothing, and what is between, all bits are the interpreter's.
+//! several arrays, with everything kept, nothing, and what is between, all bits are the interpreter's. So are those of
+//! filters in one pass, whatever the order of blocks.
 
 use arraygpu_compiler::core::interp;
 use arraygpu_compiler::core::interp::Value;
@@ -55,6 +56,54 @@ const PARTITION: &str = "func @f(%x: [T], %y: [f64]) -> (first: [T], beside: [f6
   return %first, %beside, %order
 }";
 
+/// The elements at which runs of equal elements begin, with their numbers among these and with another vector's
+/// elements. The conditions would be stored.
+const RUNS: &str = "func @f(%x: [T], %y: [i64]) -> (first: [T], beside: [i64], number: [i64], count: i64) {
+  %n = len %x
+  %m = len %y require same %n, %m \"zip_with\"
+  %no = generate %n (%i: i64) {
+    %before = sub %i, 1i64
+    %p = max %before, 0i64
+    %a = elem %x, %i
+    %b = elem %x, %p
+    %is = eq %a, %b
+    %later = lt 0i64, %i
+    %c = and %is, %later
+    yield %c
+  }
+  %order = argsort %no
+  %one = map (%c: bool) over %no {
+    %1 = select %c, 0i64, 1i64
+    yield %1
+  }
+  %count = reduce (%a: i64, %b: i64) from 0i64 over %one {
+    %0 = add %a, %b
+    yield %0
+  }
+  %first = generate %n (%i: i64) {
+    %is = lt %i, %count
+    %at = elem %order, %i
+    %v = elem %x, %at
+    %r = select %is, %v, 9T
+    yield %r
+  }
+  %beside = generate %n (%i: i64) {
+    %is = lt %i, %count
+    %at = elem %order, %i
+    %v = elem %y, %at
+    %w = mul %v, 3i64
+    %r = select %is, %w, -1i64
+    yield %r
+  }
+  %number = generate %n (%i: i64) {
+    %is = lt %i, %count
+    %at = elem %order, %i
+    %r = select %is, %at, %n
+    yield %r
+  }
+  return %first, %beside, %number, %count
+}";
+
 /// Calls the function for each length.
 fn check(text: &str, ty: Ty, lengths: &[usize], rng: &mut Rng) {
     let c = compiled(text, ty);
@@ -71,6 +120,26 @@ fn check(text: &str, ty: Ty, lengths: &[usize], rng: &mut Rng) {
         for (layout, order) in layouts.into_iter().take(if *n < 10_000 { 3 } else { 1 }) {
             let how = How { layout, version: None, span: 1, order };
             let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{n} of {ty}, {how:?}: {e}"));
+            assert!(found.results == wanted, "{n} of {ty}, {how:?}");
+        }
+    }
+}
+
+/// Calls the filter in one pass for each length, with blocks in several orders.
+#[track_caller]
+fn check_one_pass(text: &str, ty: Ty, lengths: &[usize], rng: &mut Rng) {
+    let c = compiled(text, ty);
+    for n in lengths {
+        let parameters = c.functions[0].source.params.len();
+        let args: Vec<Value> =
+            [ty, Ty::I64][..parameters].iter().map(|ty| numbers(*ty, &[*n], rng)).collect();
+        let wanted = interp::run(&c.functions[0].source, &args).expect("it runs").results;
+        let orders = [Order::Ascending, Order::Descending, Order::Random(1), Order::Random(2)];
+        for (order, span) in orders.into_iter().flat_map(|order| [(order, 1), (order, 3)]) {
+            let how = How { layout: Layout::Contiguous, version: Some(0), span, order };
+            let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{n} of {ty}, {how:?}: {e}"));
+            let is_one_pass = found.entries.iter().any(|e| e == "f_0_filter");
+            assert!(is_one_pass, "{n} of {ty}: {:?}", found.entries);
             assert!(found.results == wanted, "{n} of {ty}, {how:?}");
         }
     }
@@ -104,4 +173,33 @@ fn of_several_arrays() {
     for ty in [Ty::F32, Ty::U8, Ty::F64] {
         check(&of(PARTITION, "gt", "9T"), ty, &[1, 8192, 16_500], &mut rng);
     }
+}
+
+#[test]
+fn in_one_pass() {
+    let mut rng = Rng::new(4);
+    let lengths = [0, 1, 2, 127, 511, 8191, 8192, 8193, 8192 * 5 + 129];
+    check_one_pass(&of(FILTER, "le", "1T"), Ty::F32, &lengths, &mut rng);
+    // everything, and nothing
+    check_one_pass(&of(FILTER, "gt", "2000000000i32"), Ty::I32, &[1, 8192, 20_000], &mut rng);
+    check_one_pass(&of(FILTER, "le", "2000000000i32"), Ty::I32, &[1, 8192, 20_000], &mut rng);
+    for ty in [Ty::U8, Ty::I16, Ty::F16, Ty::I64, Ty::F64] {
+        check_one_pass(&of(FILTER, "gt", "9T"), ty, &[8192, 16_500], &mut rng);
+    }
+    // two groups of tiles, and more tiles than blocks
+    check_one_pass(&of(FILTER, "le", "1T"), Ty::U8, &[290_000], &mut rng);
+}
+
+#[test]
+fn runs_in_one_pass() {
+    let mut rng = Rng::new(5);
+    for ty in [Ty::U8, Ty::I32, Ty::F64] {
+        check_one_pass(RUNS, ty, &[0, 1, 8192, 16_500], &mut rng);
+    }
+}
+
+#[test]
+fn a_partition_is_not_in_one_pass() {
+    let c = compiled(&of(PARTITION, "gt", "9T"), Ty::F32);
+    assert!(!c.functions[0].plan.to_string().contains("_filter"), "others keep their order");
 }

@@ -9,6 +9,7 @@ pub mod stored_columns;
 mod whole_sort;
 
 use super::facts::along::Along;
+use super::facts::filter;
 use super::facts::scans::Scan;
 use super::groups::items::{self, Item};
 use super::groups::{self, FusedGroup};
@@ -30,6 +31,8 @@ pub(super) enum Alternative {
     ScanOnCpus,
     /// The parts of a scan, and reductions of what it gives, [`super::facts::scan_reductions`].
     ScanAndReductions,
+    /// A whole filter, [`super::facts::filter`].
+    Filter,
     /// A vector that stays in registers or caches, [`resident_vector`].
     ResidentVector,
     /// Matrices that it stores and whose columns it reduces, [`stored_columns`].
@@ -87,13 +90,18 @@ impl Scheduler<'_> {
         let end = match enclosing {
             None => fused_groups.len(),
             Some((last, Alternative::ResidentSegments(along))) if along.has_strips() => last + 1,
-            Some((_, Alternative::ScanAndReductions)) => {
+            Some((_, Alternative::ScanAndReductions | Alternative::Filter)) => {
                 return self.whole_scan(first, fused_groups, kernel, true);
             }
             Some(_) => return Ok(None),
         };
         if enclosing.is_none()
             && let Some(found) = self.scan_and_reductions(first, fused_groups, scalars, kernel)?
+        {
+            return Ok(Some(found));
+        }
+        if enclosing.is_none()
+            && let Some(found) = self.filter(first, fused_groups, scalars, kernel)?
         {
             return Ok(Some(found));
         }
@@ -133,7 +141,10 @@ impl Scheduler<'_> {
                 let joined = match what {
                     Alternative::ResidentSegments(_) => resident_segments::joined(g, chain, &needed),
                     Alternative::ResidentVector => resident_vector::joined(g, self.one, chain, &needed),
-                    Alternative::Scan | Alternative::ScanOnCpus | Alternative::ScanAndReductions => None,
+                    Alternative::Scan
+                    | Alternative::ScanOnCpus
+                    | Alternative::ScanAndReductions
+                    | Alternative::Filter => None,
                     Alternative::StoredColumns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
@@ -153,7 +164,8 @@ impl Scheduler<'_> {
                     | Alternative::ResidentVector
                     | Alternative::Scan
                     | Alternative::ScanOnCpus
-                    | Alternative::ScanAndReductions => "rows",
+                    | Alternative::ScanAndReductions
+                    | Alternative::Filter => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
@@ -257,6 +269,44 @@ impl Scheduler<'_> {
         let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(None) };
         self.instead(launch, variants);
         Ok(Some((last, Alternative::ScanAndReductions)))
+    }
+
+    /// Adds the launch of a whole filter and of the number of elements that it keeps, if group `first` and those after
+    /// it are its parts.
+    fn filter(
+        &mut self,
+        first: usize,
+        fused_groups: &[FusedGroup],
+        scalars: &[Vec<u32>],
+        kernel: u32,
+    ) -> Result<Option<(usize, Alternative)>> {
+        let found = filter::Parts::of(&self.f.graph, &fused_groups[first..]);
+        let Some(parts) = found.filter(|_| self.scope.has_gpu()) else { return Ok(None) };
+        let last = first + parts.groups - 1;
+        let (chain, stored) = (&fused_groups[first..=last], &fused_groups[last]);
+        let counting = parts.counting.map(|(at, _)| first + at);
+        // a whole filter stores neither conditions, totals, nor what stands before tiles
+        let is_left_out = |it: &&Item| parts.counting.is_none_or(|(_, count)| count.node != it.node);
+        let mut left_out =
+            chain[..parts.groups - 1].iter().flat_map(|fused| &fused.items).filter(is_left_out);
+        let is_read_after = |it: &Item| self.last_readers.get(&it.node).is_some_and(|i| *i > last);
+        let mut waiting = (first..=last).filter(|i| Some(*i) != counting).flat_map(|i| &scalars[i]);
+        if left_out.any(is_read_after) || waiting.next().is_some() {
+            return Ok(None);
+        }
+        let items = stored.items.iter().chain(parts.counting.map(|(_, count)| count)).cloned().collect();
+        let fused = FusedGroup { sequential: true, items, ..stored.clone() };
+        let before = self.previous_arrays.clone();
+        let name = format!("{}_{first}_filter", self.name);
+        let scalars = counting.map_or(&[][..], |at| &scalars[at]);
+        let what = (Alternative::Filter, chain, &HashSet::default());
+        let made = self.launch(name, &fused, scalars, kernel, Some(what))?;
+        self.previous_arrays = before;
+        // it writes scalars, but waits for none
+        let writes = |l: &Launch| l.slots.iter().all(|slot| l.computes.iter().any(|of| of.0 == *slot));
+        let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(None) };
+        self.instead(launch, variants);
+        Ok(Some((last, Alternative::Filter)))
     }
 
     /// Adds a launch that replaces those that follow.

@@ -273,6 +273,7 @@ fn emit(
         Choice::TensorProduct(params) => tensor_product::emit(l, fused, params)?,
         Choice::Scan(scan) => scan::main(l, fused, scan, layout)?,
         Choice::WholeScan(scan) => scan::one_pass::main(l, fused, (scan, scalars), layout)?,
+        Choice::Filter(filter) => scan::one_pass::filter::main(l, fused, (filter, scalars), layout)?,
         Choice::Bins(bins, place) => bins::main(l, fused, (bins, *place), layout)?,
         Choice::Put(put) => put::main(l, fused, put, layout)?,
         Choice::RadixSort(step) => radix_sort::main(l, fused, step, layout)?,

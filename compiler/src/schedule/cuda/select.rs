@@ -62,6 +62,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     if let Some(whole) = &l.facts.whole_scan {
         return if l.facts.is_for_cpus { Vec::new() } else { scan::one_pass::variants(l, fused, whole) };
     }
+    if let Some(filter) = &l.facts.filter {
+        return scan::one_pass::filter::variants(l, fused, filter);
+    }
     if let Some(scan) = scan::variants(l, fused) {
         return scan;
     }

@@ -13,6 +13,7 @@ pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::facts::bins::Bins;
+use crate::schedule::facts::filter::Filter;
 use crate::schedule::facts::put::Put;
 use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::facts::scans::Scan;
@@ -60,6 +61,8 @@ pub enum Choice {
     Scan(Scan),
     /// A whole scan, in one launch.
     WholeScan(Scan),
+    /// A whole filter.
+    Filter(Rc<Filter>),
     /// A step of a radix sort.
     RadixSort(RadixStep),
     /// Folds in index order, in one block.
@@ -136,6 +139,7 @@ impl Choice {
             Choice::Put(_) => Strategy::Put,
             Choice::Scan(_) => Strategy::Scan,
             Choice::WholeScan(_) => Strategy::OnePassScan,
+            Choice::Filter(_) => Strategy::OnePassFilter,
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,

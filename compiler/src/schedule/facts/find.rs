@@ -2,6 +2,7 @@
 
 use super::Accesses;
 use super::bins::Bins;
+use super::filter::Filter;
 use super::put::Put;
 use super::radix::RadixStep;
 use super::scans::Scan;
@@ -10,6 +11,7 @@ use super::{row_folds, segments, thread_rows, work};
 use crate::core::digits::DIGIT_TILE;
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
 use crate::kernel::lockstep::LANES;
+use crate::scalar::Ty;
 use crate::schedule::cpu::{segmented_columns, unrolled_rows};
 use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::groups::items::has_reductions;
@@ -104,6 +106,22 @@ impl LaunchContext<'_, '_> {
         let scan = Scan::whole(&self.g, [totals, before, tiles].map(|fused| &fused.items[..]))?;
         self.find_facts_of_scan(&scan, &tiles.items);
         self.facts.whole_scan = Some(scan);
+        Some(())
+    }
+
+    /// Finds the facts about a whole filter, given the groups that its launch replaces.
+    pub(in crate::schedule) fn find_filter(&mut self, groups: &[FusedGroup]) -> Option<()> {
+        let filter = Filter::of(&mut self.g, groups)?;
+        let index = self.g.sample_index(1)[0].1;
+        let (_, up_to) = self.g.fresh_var(Ty::I64);
+        let mut own = vec![filter.scan.sample(&mut self.g, index)];
+        own.extend(filter.items.iter().map(|it| filter.value(&mut self.g, it, index, up_to)));
+        let mut others = filter.scan.before(&mut self.g, index);
+        others.extend(filter.items.iter().map(|it| filter.rest(&mut self.g, it)));
+        // elements may go to any place, so no output may be an input
+        others.extend(&own);
+        self.find_facts_of_elements((own, &others), index, Some(SCAN_TILE as u32));
+        self.facts.filter = Some(Rc::new(filter));
         Some(())
     }
 

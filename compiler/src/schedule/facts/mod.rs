@@ -5,8 +5,9 @@ pub mod accesses;
 pub mod along;
 pub mod bins;
 pub mod destinations;
+pub mod filter;
 pub(super) mod find;
-pub(super) mod find_reductions;
+mod find_reductions;
 pub mod in_order;
 pub mod loop_nests;
 pub(super) mod merge_reductions;
@@ -31,6 +32,7 @@ use super::boundary::interior::Interior;
 use super::groups::{FusedGroup, Item};
 use crate::core::NodeId;
 use along::Along;
+use filter::Filter;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use scan_reductions::ScanReductions;
@@ -72,6 +74,8 @@ pub struct Facts {
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
     /// If the launch is a whole scan, which one thread of a CPU computes, or blocks of a GPU in one pass.
     pub whole_scan: Option<Scan>,
+    /// If the launch is a whole filter, which blocks of a GPU compute in one pass.
+    pub filter: Option<Rc<Filter>>,
     /// Whether the launch of a whole scan is for CPUs only, because another launch computes it on GPUs.
     pub is_for_cpus: bool,
     /// If the launch is a whole sort, which one thread of a CPU computes.

@@ -10,6 +10,7 @@ use super::placed;
 use super::scans::Scan;
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::linear::Linear;
+use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::groups::items::Item;
@@ -42,7 +43,7 @@ impl Partition {
             };
             Found::of(g, n, known)
         };
-        let value = replaced_by(g, value, find, &mut |g, op| g.add(op), &mut HashMap::default());
+        let value = replaced_by(g, value, find, &mut simplify, &mut HashMap::default());
         g.substitute(value, &[(var, index)].into_iter().collect())
     }
 

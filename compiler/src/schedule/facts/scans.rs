@@ -128,6 +128,24 @@ impl Scan {
         }
     }
 
+    /// Returns the scan with elements that compute what they read of a stored vector.
+    pub fn computing(&self, g: &mut Graph, stored: NodeId) -> Option<Scan> {
+        let Op::Generate(extents, lambda) = g.op(self.src).clone() else { return None };
+        let lambda = g.lambda(&[Ty::I64], |g, index| {
+            let own = g.open(&lambda, index);
+            let find = &mut |g: &mut Graph, n: NodeId| {
+                let value = match g.op(n).clone() {
+                    Op::Elem(x, at) if x == stored => Some(element(g, x, at[0])),
+                    _ => None,
+                };
+                Found::of(g, n, value)
+            };
+            replaced_by(g, own, find, &mut |g, op| g.add(op), &mut HashMap::default())
+        });
+        let src = g.add(Op::Generate(extents, lambda));
+        Some(Scan { src, ..self.clone() })
+    }
+
     /// Returns the components of the prefix of a tile or, for parts other than the last one, of the initial value.
     pub fn before(&self, g: &mut Graph, tile: NodeId) -> Vec<NodeId> {
         let value = match self.part {

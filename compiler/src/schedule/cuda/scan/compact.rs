@@ -27,7 +27,7 @@ use crate::schedule::groups::items::Item;
 
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The number of elements of a thread.
-const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
+pub(super) const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
 /// Shared memory has a gap after each `SKIP` elements (padding), so that accesses of neighbouring lanes, whose chunks
 /// are four elements apart, have fewer bank conflicts.
 const SKIP: u32 = 32;
@@ -94,14 +94,7 @@ impl Code<'_> {
         let numbers: Vec<Expr> =
             (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
         let bits = self.load(l, elements, (is_full, n), out)?.concat();
-        // elements past the last one are not counted
-        let outside = bits.iter().zip(&numbers).filter_map(|(bit, number)| {
-            let Expr::Reg(r) = bit else { return None };
-            let is_inside = Expr::binary(BinaryOp::Lt, number.clone(), in_tile.clone());
-            Some(Stmt::Assign(*r, is_inside.select(bit.clone(), int32(0))))
-        });
-        let outside = outside.collect();
-        out.push(Stmt::If(Expr::Unary(UnaryOp::Not, Box::new(is_full.clone())), outside, vec![]));
+        clear_outside(&bits, &numbers, (is_full, &in_tile), out);
         let (before, count) = self.count(l, &bits, out);
         let outer = self.outer(l, tile, out)?.remove(0);
         let others = l.region(&[], &[partition.others], &Expr::int(0), out)?.remove(0);
@@ -124,7 +117,7 @@ impl Code<'_> {
 
     /// Returns, for each of the thread's elements, the number of counted elements before it in the tile, and the
     /// number of counted elements of the tile.
-    fn count(&self, l: &mut Lower, bits: &[Expr], out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
+    pub(super) fn count(&self, l: &mut Lower, bits: &[Expr], out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
         let word = |e: Expr| Expr::Cast(Ty::U32, Box::new(e));
         let shifted = |op, e: Expr, row: i64| Expr::binary(op, e, Expr::Lit(Lit::u32(row as u32 * BITS)));
         let mut packed = Expr::Lit(Lit::zero(Ty::U32));
@@ -290,9 +283,25 @@ impl Code<'_> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let roots = self.scan.before(&mut l.launch.g, index);
         let outer = l.region(&[(index, tile.clone())], &roots, &Expr::int(0), out)?;
-        let cut = |e: Expr| if self.scan.in_32_bits { Expr::Cast(Ty::I32, Box::new(e)) } else { e };
-        Ok(outer.into_iter().map(|e| bind(l, "outer", cut(e), out)).collect())
+        Ok(outer.into_iter().map(|e| bind(l, "outer", self.computed(e), out)).collect())
     }
+}
+
+/// Writes the code by which elements past the last one are not counted, given the numbers of elements in the tile and
+/// how many it has.
+pub(super) fn clear_outside(
+    bits: &[Expr],
+    numbers: &[Expr],
+    (is_full, in_tile): (&Expr, &Expr),
+    out: &mut Vec<Stmt>,
+) {
+    let outside = bits.iter().zip(numbers).filter_map(|(bit, number)| {
+        let Expr::Reg(r) = bit else { return None };
+        let is_inside = Expr::binary(BinaryOp::Lt, number.clone(), in_tile.clone());
+        Some(Stmt::Assign(*r, is_inside.select(bit.clone(), int32(0))))
+    });
+    let outside = outside.collect();
+    out.push(Stmt::If(Expr::Unary(UnaryOp::Not, Box::new(is_full.clone())), outside, vec![]));
 }
 
 /// Returns the index in shared memory of a place in the tile.

@@ -26,14 +26,15 @@
 //!
 //! Chosen for long vectors. The cost is 8 bytes of memory a tile for each 4 bytes of a total, which one block clears.
 
+pub mod filter;
 mod memory;
+mod prefixes;
 mod reductions;
-mod words;
 
-use super::{Code, ROWS, THREADS, Value, chosen, load_all, store_all};
+use super::{Code, ROWS, THREADS, Value, chosen, store_all};
 use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
@@ -47,6 +48,7 @@ use crate::schedule::element::lower::{LaunchContext, Lower, bind};
 use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{FusedGroup, is_store};
 use memory::{TileMemory, row_of};
+use prefixes::{Prefixes, number};
 use reductions::Reductions;
 use std::rc::Rc;
 
@@ -57,9 +59,6 @@ const MIN_REDUCED: u32 = 128;
 /// The number of resident blocks of a multiprocessor for values of 4 bytes.
 const RESIDENT: u32 = 2;
 const GROUP: i32 = (SCAN_GROUP / SCAN_TILE) as i32;
-/// The numbers of two counters: of tickets, and of blocks that have no tile left.
-const TICKETS: i32 = 0;
-const ARRIVALS: i32 = 1;
 
 /// Returns the number of resident blocks of a multiprocessor. It has the same number of threads for all values.
 fn resident_blocks(scan: &Scan) -> u32 {
@@ -107,7 +106,7 @@ pub fn main(
     let code = Code::new(l, (scan, &items), &stored, layout, &mut out);
     let blocks = Blocks::new(l, &code, &mut out)?;
     blocks.tiles(l, &mut out)?;
-    let mut last = blocks.clear(l, &mut out);
+    let mut last = blocks.prefixes.clear(l, &mut out);
     if let Some(reductions) = &blocks.reductions {
         reductions.finish(l, scalars, &mut last.0)?;
     }
@@ -119,12 +118,10 @@ pub fn main(
 /// What a block keeps from turn to turn of its loop over tiles.
 struct Blocks<'a> {
     code: &'a Code<'a>,
-    /// The number of elements, and of tiles (i32).
+    /// The number of elements.
     n: Expr,
-    tiles: Expr,
-    /// The next tile, whose total is published before the present tile is completed; and the present tile, or -1.
-    next: Reg,
-    present: Reg,
+    /// The next and the present tile, and their prefixes.
+    prefixes: Prefixes<'a>,
     /// The tile after the next one.
     later: Reg,
     /// Shared memory for the elements of tiles, and the slots in it of the present, the next and the later tile.
@@ -132,20 +129,11 @@ struct Blocks<'a> {
     slots: [Reg; 3],
     /// The reductions of the scan's results. They read the present tile's slot until the next turn's barrier.
     reductions: Option<Reductions<'a>>,
-    /// A group of tiles, and its prefix, as far as the block has joined totals.
-    group: Reg,
-    before: Vec<Reg>,
-    /// Where in `groups` the half begins that the next round uses (double buffering).
-    half: Reg,
     /// The prefix, within the present tile, of each of the thread's chunks.
     inner: Vec<Vec<Reg>>,
-    /// Shared memory: the newest ticket; the totals of rows, and their scan; the totals of groups; the prefix of the
-    /// present tile within its group.
-    ticket: Mem,
+    /// Shared memory: the totals of rows, and their scan.
     rows: Vec<Mem>,
     halved: Vec<Mem>,
-    groups: Vec<Mem>,
-    inside: Vec<Mem>,
 }
 
 impl<'a> Blocks<'a> {
@@ -153,77 +141,43 @@ impl<'a> Blocks<'a> {
         let n = code.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
         let reductions = Reductions::new(l, code, &n, out);
-        let tiles = Expr::Cast(Ty::I32, Box::new(l.launch.count()));
-        let tiles = bind(l, "tiles", tiles, out);
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let init = code.scan.before(&mut l.launch.g, index);
-        let init = l.region(&[], &init, &Expr::int(0), out)?;
-        let before: Vec<Reg> = code.types().map(|ty| l.k.reg("groups", ty)).collect();
-        out.extend(before.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
-        let mut number = |l: &mut Lower, name, value| {
-            let r = l.k.reg(name, Ty::I32);
-            out.push(Stmt::Var(r, int32(value)));
-            r
-        };
-        let [next, present, later] =
-            [("next", 0), ("present", -1), ("later", 0)].map(|(name, n)| number(l, name, n));
+        let prefixes = Prefixes::new(l, code, out)?;
+        let later = number(l, "later", 0, out);
         // with two slots, the third register is not used
-        let slots = [0, 1, 2].map(|at| number(l, "slot", at * SCAN_TILE as i32));
-        let [group, half] = [number(l, "group", 0), number(l, "half", 0)];
+        let slots = [0, 1, 2].map(|at| number(l, "slot", at * SCAN_TILE as i32, out));
         let inner = (0..code.of_warp()).map(|_| code.zeros(l, "inner", out)).collect();
-        let ticket = l.k.share("ticket", Ty::I32, 2);
         let rows = code.share(l, "rows", ROWS);
         let halved = code.share(l, "halved", ROWS);
-        let groups = code.share(l, "groups", 2 * i64::from(code.warps()));
-        let inside = code.share(l, "inside", 1);
         let memory = TileMemory::new(l, code, reductions.is_some(), out);
-        Ok(Blocks {
-            code,
-            n,
-            tiles,
-            next,
-            present,
-            later,
-            memory,
-            slots,
-            reductions,
-            group,
-            before,
-            half,
-            inner,
-            ticket,
-            rows,
-            halved,
-            groups,
-            inside,
-        })
+        Ok(Blocks { code, n, prefixes, later, memory, slots, reductions, inner, rows, halved })
     }
 
     /// Writes the loop over the tiles of a block, as the head of this file has it.
     fn tiles(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let code = self.code;
         let is_leader = levels::is_zero(&thread());
-        let ticket = |at| Expr::load(self.ticket, int32(at));
+        let ticket = |at| Expr::load(self.prefixes.ticket, int32(at));
         let mut first = Vec::new();
         for at in 0..2 {
             let taken = l.k.reg("taken", Ty::I32);
             first.extend([
-                Stmt::Ticket(taken, int32(TICKETS)),
-                Stmt::Store(self.ticket, int32(at), Expr::Reg(taken)),
+                Prefixes::take(taken),
+                Stmt::Store(self.prefixes.ticket, int32(at), Expr::Reg(taken)),
             ]);
         }
         out.extend([Stmt::If(is_leader.clone(), first, vec![]), Stmt::Barrier]);
-        out.extend([Stmt::Assign(self.next, ticket(0)), Stmt::Assign(self.later, ticket(1))]);
-        let (next, present, later) = (Expr::Reg(self.next), Expr::Reg(self.present), Expr::Reg(self.later));
-        self.copy(l, (self.next, self.slots[1]), out);
+        out.extend([Stmt::Assign(self.prefixes.next, ticket(0)), Stmt::Assign(self.later, ticket(1))]);
+        let (next, present, later) =
+            (Expr::Reg(self.prefixes.next), Expr::Reg(self.prefixes.present), Expr::Reg(self.later));
+        self.copy(l, (self.prefixes.next, self.slots[1]), out);
         let mut body = Vec::new();
-        let is_tile = |e: &Expr| Expr::binary(BinaryOp::Lt, e.clone(), self.tiles.clone());
+        let is_tile = |e: &Expr| Expr::binary(BinaryOp::Lt, e.clone(), self.prefixes.tiles.clone());
         let has_next = bind(l, "more", is_tile(&next), &mut body);
         let has_later = bind(l, "more", is_tile(&later), &mut body);
         // the ticket arrives while the next tile is scanned
         let (newest, taken) = (l.k.reg("newest", Ty::I32), l.k.reg("taken", Ty::I32));
         body.push(Stmt::Var(newest, int32(0)));
-        let take = vec![Stmt::Ticket(taken, int32(TICKETS)), Stmt::Assign(newest, Expr::Reg(taken))];
+        let take = vec![Prefixes::take(taken), Stmt::Assign(newest, Expr::Reg(taken))];
         let takes = Expr::binary(BinaryOp::And, is_leader.clone(), has_later.clone());
         body.push(Stmt::If(takes, take, vec![]));
         let is_late = self.reductions.is_some();
@@ -236,7 +190,11 @@ impl<'a> Blocks<'a> {
         let chunks: Vec<Vec<Reg>> = (0..code.of_warp()).map(|_| code.zeros(l, "chunk", &mut body)).collect();
         let begin = l.in_block(|l| self.begin(l, &chunks))?;
         body.extend([Stmt::If(has_next.clone(), begin, vec![]), Stmt::Barrier]);
-        body.push(Stmt::If(is_leader, vec![Stmt::Store(self.ticket, int32(0), Expr::Reg(newest))], vec![]));
+        body.push(Stmt::If(
+            is_leader,
+            vec![Stmt::Store(self.prefixes.ticket, int32(0), Expr::Reg(newest))],
+            vec![],
+        ));
         let is_first = Expr::binary(BinaryOp::Eq, code.warp.clone(), int32(0));
         let publishes = Expr::binary(BinaryOp::And, is_first, has_next.clone());
         let publish = l.in_block(|l| self.publish(l))?;
@@ -252,8 +210,8 @@ impl<'a> Blocks<'a> {
         body.push(Stmt::If(has_present.clone(), complete, vec![Stmt::Barrier]));
         let advance = l.in_block(|l| self.advance(l, &chunks))?;
         body.push(Stmt::If(has_next.clone(), advance, vec![]));
-        body.push(Stmt::Assign(self.present, has_next.select(next.clone(), int32(-1))));
-        body.push(Stmt::Assign(self.next, later.clone()));
+        body.push(Stmt::Assign(self.prefixes.present, has_next.select(next.clone(), int32(-1))));
+        body.push(Stmt::Assign(self.prefixes.next, later.clone()));
         body.push(Stmt::Assign(self.later, has_later.select(ticket(0), later)));
         let first = l.k.reg("first", Ty::I32);
         let [a, b, c] = self.slots;
@@ -272,7 +230,17 @@ impl<'a> Blocks<'a> {
 
     /// Begins to copy a tile's elements to a slot, if elements are copied.
     fn copy(&self, l: &mut Lower, to: (Reg, Reg), out: &mut Vec<Stmt>) {
-        self.memory.copy(l, self.code, to, (&self.n, &self.tiles), out);
+        self.memory.copy(l, self.code, to, (&self.n, &self.prefixes.tiles), out);
+    }
+
+    /// Returns the code by which the first warp scans the totals of the next tile's rows, and publishes the tile's
+    /// total.
+    fn publish(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
+        let (code, mut out) = (self.code, Vec::new());
+        let total = code.halve_rows(l, (&self.rows, &self.halved), &mut out)?;
+        let publish = self.prefixes.publish(l, total, &mut out);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Eq, code.lane.clone(), int32(0)), publish, vec![]));
+        Ok(out)
     }
 
     /// Returns the thread's elements of a tile, and whether all elements of the tile exist.
@@ -284,7 +252,7 @@ impl<'a> Blocks<'a> {
     /// Returns the code that loads the next tile, stores its elements in its slot, and scans within its rows.
     fn begin(&self, l: &mut Lower, chunks: &[Vec<Reg>]) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
-        let (elements, is_full) = self.elements(l, self.next, &mut out);
+        let (elements, is_full) = self.elements(l, self.prefixes.next, &mut out);
         let slot = bind(l, "own", self.memory.place.clone().plus(Expr::Reg(self.slots[1])), &mut out);
         let copies = |l: &mut Lower, out: &mut Vec<Stmt>| self.memory.load_copies(l, &elements, &slot, out);
         let x = code.load_after(l, &elements, (&is_full, &self.n), &copies, &mut out)?;
@@ -311,28 +279,7 @@ impl<'a> Blocks<'a> {
     /// stores its elements.
     fn complete(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
-        let present = Expr::Reg(self.present);
-        let group = Expr::binary(BinaryOp::Shr, present.clone(), int32(GROUP.ilog2() as i32));
-        let group = bind(l, "of", group, &mut out);
-        let place = Expr::binary(BinaryOp::And, present, int32(GROUP - 1));
-        let place = bind(l, "place", place, &mut out);
-        let mut round = l.in_block(|l| self.round(l, &group, &place))?;
-        round.push(Stmt::Assign(self.half, int32(code.warps()).minus(Expr::Reg(self.half))));
-        round.push(Stmt::Assign(self.group, Expr::Reg(self.group).plus(int32(code.warps()))));
-        out.push(Stmt::While(Expr::binary(BinaryOp::Le, Expr::Reg(self.group), group.clone()), round));
-        out.push(Stmt::Assign(self.group, group));
-        let outer: Vec<Reg> = code.types().map(|ty| l.k.reg("outer", ty)).collect();
-        let groups: Value = self.before.iter().map(|r| Expr::Reg(*r)).collect();
-        out.extend(outer.iter().zip(&groups).map(|(r, e)| Stmt::Var(*r, e.clone())));
-        let mut later = Vec::new();
-        l.in_block(|l| {
-            let inside = load_all(l, &self.inside, &int32(0), &mut later);
-            let joined = code.operator.join(l, &groups, &inside, &mut later)?;
-            later.extend(assigned(&outer, &joined));
-            Ok::<_, crate::error::Error>(())
-        })?;
-        out.push(Stmt::If(Expr::binary(BinaryOp::Gt, place, int32(0)), later, vec![]));
-        let outer: Value = outer.iter().map(|r| Expr::Reg(*r)).collect();
+        let outer = self.prefixes.of_present(l, &mut out)?;
         let has_chunk = Expr::binary(BinaryOp::Gt, code.lane.clone(), int32(0));
         let (mut before, mut own) = (Vec::new(), Vec::new());
         let slot = bind(l, "own", self.memory.place.clone().plus(Expr::Reg(self.slots[0])), &mut out);
@@ -348,10 +295,11 @@ impl<'a> Blocks<'a> {
         let mut of_reductions = Vec::new();
         if let Some(reductions) = &self.reductions {
             let (_, results) = code.partial_results(l, (&before, &own), &mut out)?;
-            of_reductions = reductions.reduce(l, &self.memory, (self.present, self.slots[0]), &results)?;
+            of_reductions =
+                reductions.reduce(l, &self.memory, (self.prefixes.present, self.slots[0]), &results)?;
         }
         if !code.fused.items.is_empty() {
-            let (elements, is_full) = self.elements(l, self.present, &mut out);
+            let (elements, is_full) = self.elements(l, self.prefixes.present, &mut out);
             code.store(l, &elements, (before, own), (is_full, &self.n), &mut out)?;
         }
         out.append(&mut of_reductions);
@@ -374,11 +322,6 @@ impl<'a> Blocks<'a> {
 }
 
 impl Code<'_> {
-    /// Returns the number of warps of a block, which is also the number of groups whose totals it awaits in a round.
-    fn warps(&self) -> i32 {
-        (self.layout.threads / WARP) as i32
-    }
-
     /// Declares registers for the components of a value.
     fn zeros(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
         let regs = self.types().map(|ty| {

@@ -75,6 +75,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 resident: None,
                 rows_and_columns: None,
                 whole_scan: None,
+                filter: None,
                 whole_sort: None,
                 is_for_cpus: false,
                 scan_reductions: None,
