@@ -2,7 +2,7 @@
 
 use super::{Builder, Operands};
 use crate::Result;
-use crate::core::{NodeId, Op, segments};
+use crate::core::{NodeId, Op, orders, segments};
 use crate::scalar::{BinaryOp, Ty};
 
 impl Builder {
@@ -51,10 +51,10 @@ impl Builder {
         Ok(self.parts(values, (begins, lengths), init, of))
     }
 
-    /// The order and the number of runs, and where the last one ends.
+    /// Where runs begin, their number, and where the last one ends.
     pub(super) fn runs(&mut self, of: &[NodeId]) -> (NodeId, NodeId, NodeId) {
         let end = of.get(2).copied().unwrap_or_else(|| self.extents(of[0])[0]);
-        (of[0], of[1], end)
+        (orders::marked_begins(self.graph(), of[0], of[1], end), of[1], end)
     }
 
     pub(super) fn reduce_by_key(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
