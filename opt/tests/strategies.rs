@@ -54,7 +54,6 @@ fn is_of_cpu(s: Strategy) -> bool {
             | CooperativeNest
             | TensorProduct
             | OnePassScan
-            | OnePassFilter
             | TemporalBlocking
             | StencilChain
     )

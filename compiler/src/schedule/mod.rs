@@ -268,11 +268,8 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // the ends of arrays that the previous launch went through are still in the caches
         c.facts.reuses_previous_arrays = before.iter().any(|p| arrays.contains(p));
-        // only GPUs have code for rows and columns in one launch, for scans with reductions of their results, and for
-        // whole filters
-        let facts = &c.facts;
-        let is_for_gpus =
-            facts.rows_and_columns.is_some() || facts.scan_reductions.is_some() || facts.filter.is_some();
+        // only GPUs have code for rows and columns in one launch, and for scans with reductions of their results
+        let is_for_gpus = c.facts.rows_and_columns.is_some() || c.facts.scan_reductions.is_some();
         let has_cpu_code = scope.has_cpu() && !is_for_gpus && c.has_cpu_chain();
         if chain.is_some() && !has_cpu_code && !scope.has_gpu() {
             return Ok(None);

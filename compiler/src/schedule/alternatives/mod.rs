@@ -90,7 +90,7 @@ impl Scheduler<'_> {
         let end = match enclosing {
             None => fused_groups.len(),
             Some((last, Alternative::ResidentSegments(along))) if along.has_strips() => last + 1,
-            Some((_, Alternative::ScanAndReductions | Alternative::Filter)) => {
+            Some((_, Alternative::ScanAndReductions)) => {
                 return self.whole_scan(first, fused_groups, kernel, true);
             }
             Some(_) => return Ok(None),
@@ -280,8 +280,7 @@ impl Scheduler<'_> {
         scalars: &[Vec<u32>],
         kernel: u32,
     ) -> Result<Option<(usize, Alternative)>> {
-        let found = filter::Parts::of(&self.f.graph, &fused_groups[first..]);
-        let Some(parts) = found.filter(|_| self.scope.has_gpu()) else { return Ok(None) };
+        let Some(parts) = filter::Parts::of(&self.f.graph, &fused_groups[first..]) else { return Ok(None) };
         let last = first + parts.groups - 1;
         let (chain, stored) = (&fused_groups[first..=last], &fused_groups[last]);
         let counting = parts.counting.map(|(at, _)| first + at);

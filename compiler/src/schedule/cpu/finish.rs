@@ -16,7 +16,10 @@ use crate::schedule::groups::FusedGroup;
 pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {
     let mut out = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
-    if fused.sequential {
+    let count = l.launch.facts.filter.as_ref().and_then(|filter| filter.count);
+    if let Some(count) = count {
+        known.push((count, Expr::load(l.launch.scratch(0, Ty::I64), Expr::int(0))));
+    } else if fused.sequential {
         folds(l, fused, &mut known, &mut out)?;
     } else {
         for r in Reduction::all(l.launch, fused) {

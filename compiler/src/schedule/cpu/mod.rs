@@ -19,6 +19,7 @@ mod column_tree;
 mod contraction;
 mod decide;
 mod element_loop;
+mod filter;
 mod finish;
 mod fold;
 mod in_order;
@@ -80,6 +81,7 @@ pub fn kernels(
     let is_alternative = c.facts.resident.is_some()
         || c.facts.stored_columns.is_some()
         || c.facts.whole_scan.is_some()
+        || c.facts.filter.is_some()
         || c.facts.whole_sort.is_some();
     let is_contiguous =
         is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_recomputing_variants);
@@ -181,6 +183,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
         Choice::Scan(scan) => scan::main(l, fused, scan)?,
         Choice::Put(put) => put::main(l, fused, put)?,
         Choice::RadixSort(step) => radix_sort::main(l, fused, step)?,
+        Choice::Filter(filter) => filter::main(l, filter)?,
         Choice::WholeSort(sort) => whole_sort::main(l, sort)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,

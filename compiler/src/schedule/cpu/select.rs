@@ -13,6 +13,7 @@ use crate::schedule::element::lower::LaunchContext;
 use crate::schedule::facts::accesses::needs_indices;
 use crate::schedule::facts::along::Along;
 use crate::schedule::facts::bins::Bins;
+use crate::schedule::facts::filter::Filter;
 use crate::schedule::facts::products::{self, Product};
 use crate::schedule::facts::put::Put;
 use crate::schedule::facts::radix::RadixStep;
@@ -35,6 +36,8 @@ pub enum Choice {
     RadixSort(RadixStep),
     /// All steps of a radix sort.
     WholeSort(Rc<WholeSort>),
+    /// A whole filter, on one thread.
+    Filter(Rc<Filter>),
     /// A fold: one loop in index order.
     SequentialFold,
     /// The fixed tree over all elements, with any number of stored arrays.
@@ -74,6 +77,9 @@ pub enum Choice {
 /// Chooses the strategy of one variant. If `staged`, an output may be an input, so results of a unit of work go
 /// through a buffer. If `strided`, arrays have any strides.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
+    if let Some(filter) = l.facts.filter.clone() {
+        return Choice::Filter(filter);
+    }
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
     }
@@ -157,6 +163,7 @@ impl Choice {
             Choice::Scan(_) => Strategy::Scan,
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::WholeSort(_) => Strategy::WholeSort,
+            Choice::Filter(_) => Strategy::OnePassFilter,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,

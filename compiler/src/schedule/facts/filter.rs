@@ -4,6 +4,7 @@
 
 use super::partition::Partition;
 use super::scans::Scan;
+use crate::core::records::may_record_here;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::groups::items::Item;
@@ -71,6 +72,9 @@ impl Filter {
             }
             read.push(self.value(g, it, index, up_to));
             read.push(rest);
+        }
+        if may_record_here(g, read.clone()) {
+            return false;
         }
         let read = g.reachable_until(read, |n| g.is_closed(n) && g.op(n).needs_launch());
         !read.iter().any(|n| replaced.contains(n) || Some(*n) == self.count)

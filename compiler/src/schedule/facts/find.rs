@@ -9,7 +9,7 @@ use super::scans::Scan;
 use super::segments::Found;
 use super::{row_folds, segments, thread_rows, work};
 use crate::core::digits::DIGIT_TILE;
-use crate::core::{NodeId, SCAN_TILE, ScanPart};
+use crate::core::{NodeId, SCAN_TILE, ScanPart, TILE};
 use crate::kernel::lockstep::LANES;
 use crate::scalar::Ty;
 use crate::schedule::cpu::{segmented_columns, unrolled_rows};
@@ -121,6 +121,8 @@ impl LaunchContext<'_, '_> {
         // elements may go to any place, so no output may be an input
         others.extend(&own);
         self.find_facts_of_elements((own, &others), index, Some(SCAN_TILE as u32));
+        // scratch, which holds the number of kept elements, has tiles of the tree
+        self.facts.grain = TILE as u32;
         self.facts.filter = Some(Rc::new(filter));
         Some(())
     }
