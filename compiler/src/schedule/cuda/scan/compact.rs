@@ -27,12 +27,12 @@ use crate::schedule::groups::items::Item;
 
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The number of elements of a thread.
-pub(super) const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
+const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
 /// Shared memory has a gap after each `SKIP` elements (padding), so that accesses of neighbouring lanes, whose chunks
 /// are four elements apart, have fewer bank conflicts.
-const SKIP: u32 = 32;
+pub(super) const SKIP: u32 = 32;
 /// The number of places that a tile takes in shared memory, gaps included.
-const SLOTS: i64 = SCAN_TILE + SCAN_TILE / SKIP as i64;
+pub(super) const SLOTS: i64 = SCAN_TILE + SCAN_TILE / SKIP as i64;
 /// The number of bits for the count of a row, which is at most [`SCAN_ROW`].
 const BITS: u32 = 8;
 
@@ -95,7 +95,15 @@ impl Code<'_> {
             (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
         let bits = self.load(l, elements, (is_full, n), out)?.concat();
         clear_outside(&bits, &numbers, (is_full, &in_tile), out);
-        let (before, count) = self.count(l, &bits, out);
+        let (chunks, count) = self.count(l, &bits, out);
+        let mut before = Vec::new();
+        for (chunk, first) in bits.chunks(SCAN_CHUNK as usize).zip(chunks) {
+            let mut own = first;
+            for bit in chunk {
+                before.push(own.clone());
+                own = bind(l, "before", own.plus(bit.clone()), out);
+            }
+        }
         let outer = self.outer(l, tile, out)?.remove(0);
         let others = l.region(&[], &[partition.others], &Expr::int(0), out)?.remove(0);
         let (mut counted, mut up_to, mut places) = (Vec::new(), Vec::new(), Vec::new());
@@ -115,19 +123,15 @@ impl Code<'_> {
         self.store_compacted(l, partition, &own, out)
     }
 
-    /// Returns, for each of the thread's elements, the number of counted elements before it in the tile, and the
-    /// number of counted elements of the tile.
+    /// Returns, for each of the thread's chunks, the number of counted elements before it in the tile, and the number
+    /// of counted elements of the tile.
     pub(super) fn count(&self, l: &mut Lower, bits: &[Expr], out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
         let word = |e: Expr| Expr::Cast(Ty::U32, Box::new(e));
         let shifted = |op, e: Expr, row: i64| Expr::binary(op, e, Expr::Lit(Lit::u32(row as u32 * BITS)));
         let mut packed = Expr::Lit(Lit::zero(Ty::U32));
-        let mut in_chunk = Vec::new();
         for (chunk, row) in bits.chunks(SCAN_CHUNK as usize).zip(0..) {
-            let mut sum = int32(0);
-            for bit in chunk {
-                in_chunk.push(sum.clone());
-                sum = bind(l, "sum", sum.plus(bit.clone()), out);
-            }
+            let sum = chunk.iter().fold(int32(0), |sum, bit| sum.plus(bit.clone()));
+            let sum = bind(l, "sum", sum, out);
             packed = bind(l, "packed", packed.plus(shifted(BinaryOp::Shl, word(sum), row)), out);
         }
         let up_to = self.scan_lanes(l, &packed, out);
@@ -145,22 +149,26 @@ impl Code<'_> {
         let is_last = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(WARP as i32 - 1));
         out.push(Stmt::If(is_last, stores, vec![]));
         out.push(Stmt::Barrier);
-        let (mut count, mut first) = (int32(0), int32(0));
-        for w in 0..WARPS {
-            let is_own = Expr::binary(BinaryOp::Eq, self.warp.clone(), int32(w as i32));
-            first = bind(l, "before", is_own.select(count.clone(), first), out);
-            let of_warp = bind(l, "of", Expr::load(sums, int32(w as i32)), out);
-            count = bind(l, "count", count.plus(of_warp), out);
-        }
+        let (mut first, count) = self.join_warps(l, sums, out);
         let of_warp = bind(l, "own", Expr::load(rows, self.warp.clone()), out);
         let lower = bind(l, "lower", up_to.minus(packed), out);
-        let mut before = Vec::new();
-        for (chunk, r) in in_chunk.chunks(SCAN_CHUNK as usize).zip(0..) {
-            let of_row = bind(l, "before", first.clone().plus(row(&lower, r)), out);
-            before.extend(chunk.iter().map(|sum| bind(l, "before", of_row.clone().plus(sum.clone()), out)));
+        let mut chunks = Vec::new();
+        for r in 0..OF_WARP {
+            chunks.push(bind(l, "before", first.clone().plus(row(&lower, r)), out));
             first = bind(l, "row", first.plus(row(&of_warp, r)), out);
         }
-        (before, count)
+        (chunks, count)
+    }
+
+    /// Returns the sum of the warps' counts before the own one, and the sum of all. Each lane has the count of a
+    /// warp, and the lanes of each half of a warp add theirs by a butterfly.
+    fn join_warps(&self, l: &mut Lower, sums: Mem, out: &mut Vec<Stmt>) -> (Expr, Expr) {
+        let number = Expr::binary(BinaryOp::And, self.lane.clone(), int32(WARPS as i32 - 1));
+        let number = bind(l, "number", number, out);
+        let all = bind(l, "of", Expr::load(sums, number.clone()), out);
+        let is_before = Expr::binary(BinaryOp::Lt, number, self.warp.clone());
+        let before = bind(l, "lower", is_before.select(all.clone(), int32(0)), out);
+        (sum_of_half_warp(l, before, out), sum_of_half_warp(l, all, out))
     }
 
     /// Returns the inclusive prefix sum over the lanes of a warp.
@@ -304,8 +312,19 @@ pub(super) fn clear_outside(
     out.push(Stmt::If(Expr::Unary(UnaryOp::Not, Box::new(is_full.clone())), outside, vec![]));
 }
 
+/// Returns the sum over the lanes of a half of a warp, whose number is that of a block's warps.
+pub(super) fn sum_of_half_warp(l: &mut Lower, own: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let (mut sum, mut distance) = (own, 1);
+    while distance < WARPS as u32 {
+        let other = Expr::ShuffleXor(Box::new(sum.clone()), distance);
+        sum = bind(l, "sum", sum.plus(other), out);
+        distance *= 2;
+    }
+    sum
+}
+
 /// Returns the index in shared memory of a place in the tile.
-fn skipped(place: Expr) -> Expr {
+pub(super) fn skipped(place: Expr) -> Expr {
     let gaps = Expr::binary(BinaryOp::Shr, place.clone(), int32(SKIP.trailing_zeros() as i32));
     place.plus(gaps)
 }

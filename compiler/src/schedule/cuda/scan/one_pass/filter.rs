@@ -3,19 +3,21 @@
 //!
 //! ```text
 //! a turn of a block's loop (software pipeline):
-//!     next tile:      load its elements, count those that are kept, note their numbers in shared memory in order,
-//!                     publish the count
-//!     present tile:   await earlier counts, compute the values of kept elements, store them
+//!     next tile:      load its elements, count those that are kept, publish the count, put these elements into shared
+//!                     memory, in order; take the ticket of the tile after it
+//!     present tile:   await earlier counts, store the kept elements
 //!     then next becomes present
 //! ```
 //!
 //! The kept elements of a tile go to neighbouring places behind those of earlier tiles. The number of all kept elements
 //! is known only at the end, so the other places are filled from the last one on: each tile fills as many as it has
-//! other elements ([`Filter`]). Values are computed by the thread that stores them, from arrays that the block has read
-//! a turn before, so they are in a cache; and elements may have any types and number of arrays.
+//! other elements ([`Filter`]). Small values are computed with the conditions and wait in shared memory. Of other
+//! values the thread that stores them finds the element's number there, and computes them.
+
+mod stores;
 
 use super::{MIN_TILES, Prefixes, RESIDENT, number};
-use crate::core::{SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
+use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::plan::gpu::{Grid, Profit};
@@ -23,15 +25,22 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::cuda::scan::compact::{OF_THREAD, clear_outside};
+use crate::schedule::cuda::partial_tile::PartialTile;
+use crate::schedule::cuda::scan::compact::{SKIP, SLOTS, clear_outside, skipped};
 use crate::schedule::cuda::scan::{Code, OF_WARP, THREADS};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
-use crate::schedule::element::{canonical, scalars};
+use crate::schedule::element::scalars;
 use crate::schedule::facts::filter::Filter;
+use crate::schedule::facts::work;
 use crate::schedule::groups::{FusedGroup, Item};
 use std::rc::Rc;
+
+/// The maximum number of bytes of an element's values in shared memory, which then has room for two blocks. And the
+/// maximum number of operations of such a value, which is computed whether or not the element is kept.
+const MAX_STAGED: usize = 4;
+const MAX_STAGED_COST: u32 = 16;
 
 /// Returns the variants of a whole filter.
 pub fn variants(_: &LaunchContext, fused: &FusedGroup, filter: &Rc<Filter>) -> Vec<VariantGroup> {
@@ -72,9 +81,11 @@ struct Blocks<'a> {
     /// The number of elements.
     n: Expr,
     prefixes: Prefixes<'a>,
-    /// Shared memory for the numbers of the kept elements of two tiles, and where those of the present and of the next
-    /// tile begin.
-    order: Mem,
+    /// Shared memory for kept elements in order, of two tiles and then a place for each thread: the values of some
+    /// items, and the numbers of elements, if other items need them.
+    staged: Vec<(Item, Mem)>,
+    order: Option<Mem>,
+    /// Which of the two (0 or 1) the present and the next tile have.
     slots: [Reg; 2],
     /// How many elements of the present and of the next tile are kept.
     counts: [Reg; 2],
@@ -91,15 +102,23 @@ impl<'a> Blocks<'a> {
         let n = filter.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
         let prefixes = Prefixes::new(l, code, out)?;
-        let order = l.k.share("order", Ty::U16, 2 * SCAN_TILE as u32);
-        let slots = [0, 1].map(|at| number(l, "slot", at * SCAN_TILE as i32, out));
+        let items = staged_items(l, filter);
+        let is_all = items.len() == filter.items.len();
+        let staged = items.into_iter().map(|it| {
+            let ty = l.launch.g.ty(it.node).elem;
+            let memory = l.k.share("staged", ty, (2 * SLOTS) as u32 + THREADS);
+            (it, memory)
+        });
+        let staged = staged.collect();
+        let order = (!is_all).then(|| l.k.share("order", Ty::U16, 2 * SCAN_TILE as u32 + THREADS));
+        let slots = [0, 1].map(|at| number(l, "slot", at, out));
         let counts = [0, 1].map(|_| number(l, "kept", 0, out));
         let total = number(l, "total", -1, out);
         // without a tile no block completes the last one
         let is_empty = is_zero(&prefixes.tiles);
         let is_empty = Expr::binary(BinaryOp::And, is_empty, is_zero(&Expr::Place(Gpu::Block)));
         out.push(Stmt::If(is_empty, vec![Stmt::Assign(total, int32(0))], vec![]));
-        Ok(Blocks { code, filter, n, prefixes, order, slots, counts, total })
+        Ok(Blocks { code, filter, n, prefixes, staged, order, slots, counts, total })
     }
 
     /// Writes the loop over the tiles of a block, as the head of this file has it.
@@ -137,13 +156,26 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// Returns the code that counts the elements of the next tile that are kept, notes their numbers, and publishes
-    /// the count.
+    /// Returns the code that counts the elements of the next tile that are kept, publishes the count, and puts these
+    /// elements into shared memory.
     fn begin(&self, l: &mut Lower, is_leader: &Expr) -> Result<Vec<Stmt>> {
         let (code, mut out) = (self.code, Vec::new());
         let tile = to_i64(Expr::Reg(self.prefixes.next));
         let (elements, begin, is_full) = code.elements_of_tile(l, tile, &self.n, &mut out);
-        let bits = code.load(l, &elements, (&is_full, &self.n), &mut out)?.concat();
+        // of each element: whether it is kept (0 or 1), and the values of staged items
+        let types: Vec<Ty> =
+            code.types().chain(self.staged.iter().map(|(it, _)| l.launch.g.ty(it.node).elem)).collect();
+        let load = |l: &mut Lower, out: &mut Vec<Stmt>| elements.load(l, &[], out);
+        let roots = |l: &mut Lower, i: NodeId| {
+            let (_, unused) = l.launch.g.fresh_var(Ty::I64);
+            let g = &mut l.launch.g;
+            let mut roots = self.filter.scan.elements(g, i);
+            roots.extend(self.staged.iter().map(|(it, _)| self.filter.value(g, it, i, unused)));
+            roots
+        };
+        let tile = PartialTile { elements: &elements, is_full: &is_full, n: &self.n, strided: false };
+        let values = tile.values(l, ("own", &types), &load, roots, &mut out)?;
+        let bits: Vec<Expr> = values.iter().map(|of_element| of_element[0].clone()).collect();
         let of_lane = code.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
         let of_lane = of_lane.plus(code.lane.clone().times(int32(SCAN_CHUNK as i32)));
         let of_lane = bind(l, "first", of_lane, &mut out);
@@ -153,100 +185,54 @@ impl<'a> Blocks<'a> {
         let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), &mut out);
         clear_outside(&bits, &numbers, (&is_full, &in_tile), &mut out);
         let (before, count) = code.count(l, &bits, &mut out);
-        let slot = Expr::Reg(self.slots[1]);
-        for ((bit, number), before) in bits.iter().zip(&numbers).zip(before) {
-            let number = Expr::Cast(Ty::U16, Box::new(number.clone()));
-            let note = Stmt::Store(self.order, slot.clone().plus(before), number);
-            out.push(Stmt::If(Expr::binary(BinaryOp::Ne, bit.clone(), int32(0)), vec![note], vec![]));
-        }
         let mut publish = Vec::new();
         let word = self.prefixes.publish(l, vec![count.clone()], &mut publish);
         publish.extend(word);
         out.push(Stmt::If(is_leader.clone(), publish, vec![]));
         out.push(Stmt::Assign(self.counts[1], count));
+        self.stage(l, (&values, &numbers), before, &mut out);
         Ok(out)
     }
 
-    /// Returns the code that computes the present tile's prefix from published counts, and stores the tile.
-    fn complete(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
-        let mut out = Vec::new();
-        let outer = self.prefixes.of_present(l, &mut out)?.remove(0);
-        let present = Expr::Reg(self.prefixes.present);
-        let begin = bind(l, "begin", present.clone().times(int32(SCAN_TILE as i32)), &mut out);
-        let count = Expr::Reg(self.counts[0]);
-        let up_to = bind(l, "all", outer.clone().plus(count.clone()), &mut out);
-        let is_last = Expr::binary(BinaryOp::Eq, present.plus(int32(1)), self.prefixes.tiles.clone());
-        out.push(Stmt::If(is_last, vec![Stmt::Assign(self.total, up_to.clone())], vec![]));
-        let n = bind(l, "n", Expr::Cast(Ty::I32, Box::new(self.n.clone())), &mut out);
-        let in_tile = n.clone().minus(begin.clone()).min(int32(SCAN_TILE as i32));
-        let in_tile = bind(l, "inside", in_tile, &mut out);
-        // other elements of this and earlier tiles = all elements - kept ones; the tile's own have numbers from
-        // `count` on
-        let others = n.minus(int32(1)).minus(begin.clone()).plus(up_to);
-        let others = bind(l, "others", others, &mut out);
-        let numbers: Vec<Expr> = (0..OF_THREAD)
-            .map(|k| bind(l, "number", thread().plus(int32((k * i64::from(THREADS)) as i32)), &mut out))
-            .collect();
-        let is_kept: Vec<Expr> = (numbers.iter())
-            .map(|number| {
-                bind(l, "kept", Expr::binary(BinaryOp::Lt, number.clone(), count.clone()), &mut out)
-            })
-            .collect();
-        let places: Vec<Expr> = (numbers.iter().zip(&is_kept))
-            .map(|(number, is_kept)| {
-                let kept = outer.clone().plus(number.clone());
-                let to = is_kept.clone().select(kept, others.clone().minus(number.clone()));
-                let to = bind(l, "to", to_i64(to), &mut out);
-                // these places are indices of the result, so they are in bounds
-                l.k.kernel.in_space.push(to.clone());
-                to
-            })
-            .collect();
-        for it in &self.filter.items {
-            let values = self.values(l, it, (&begin, &outer), (&numbers, &is_kept), &mut out)?;
-            let mem = l.launch.output(it);
-            for ((to, value), number) in places.iter().zip(values).zip(&numbers) {
-                let is_inside = Expr::binary(BinaryOp::Lt, number.clone(), in_tile.clone());
-                out.push(Stmt::If(is_inside, vec![Stmt::Store(mem, to.clone(), value)], vec![]));
-            }
-        }
-        Ok(out)
-    }
-
-    /// Returns the values of an item that the thread stores, given their numbers in the tile and which of them are of
-    /// kept elements. The tile begins at index `begin`, and `outer` elements are kept before it.
-    fn values(
+    /// Stores kept elements of the next tile in shared memory, in order: the values of staged items, and the elements'
+    /// numbers. `before` has, for each chunk of the thread, how many of the tile are kept before it. What is not kept
+    /// is stored where nothing reads it: a store on a condition would take longer.
+    fn stage(
         &self,
         l: &mut Lower,
-        it: &Item,
-        (begin, outer): (&Expr, &Expr),
-        (numbers, is_kept): (&[Expr], &[Expr]),
+        (values, numbers): (&[Vec<Expr>], &[Expr]),
+        before: Vec<Expr>,
         out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
-        let ty = l.launch.g.ty(it.node).elem;
-        let rest = self.filter.rest(&mut l.launch.g, it);
-        let rest = l.region(&[], &[rest], &Expr::int(0), out)?.remove(0);
-        let rest = canonical(rest, ty, &mut l.k.kernel, out);
-        let rest = bind(l, "rest", rest, out);
-        let [(_, index), (_, up_to)] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64));
-        let root = self.filter.value(&mut l.launch.g, it, index, up_to);
-        let slot = Expr::Reg(self.slots[0]);
-        let mut values = Vec::new();
-        for (number, is_kept) in numbers.iter().zip(is_kept) {
-            // the first element stands for those that are not kept
-            let at = self::number(l, "at", 0, out);
-            let noted = Expr::load(self.order, slot.clone().plus(number.clone()));
-            let noted = Expr::Cast(Ty::I32, Box::new(noted));
-            out.push(Stmt::If(is_kept.clone(), vec![Stmt::Assign(at, noted)], vec![]));
-            let i = bind(l, "i", to_i64(begin.clone().plus(Expr::Reg(at))), out);
-            l.k.kernel.in_space.push(i.clone());
-            let known =
-                [(index, i.clone()), (up_to, to_i64(outer.clone().plus(number.clone()).plus(int32(1))))];
-            let value = l.in_block(|l| l.region(&known, &[root], &i, out))?.remove(0);
-            let value = canonical(value, ty, &mut l.k.kernel, out);
-            values.push(bind(l, "value", is_kept.clone().select(value, rest.clone()), out));
+    ) {
+        let [of_order, of_staged] = self.bases(l, self.slots[1], out);
+        let [spare_order, spare_staged] =
+            [SCAN_TILE, SLOTS].map(|first| bind(l, "spare", thread().plus(int32(2 * first as i32)), out));
+        let chunk = SCAN_CHUNK as usize;
+        for ((values, numbers), first) in values.chunks(chunk).zip(numbers.chunks(chunk)).zip(before) {
+            let mut at = first;
+            for (values, number) in values.iter().zip(numbers) {
+                let bit = &values[0];
+                let is_kept = Expr::binary(BinaryOp::Ne, bit.clone(), int32(0));
+                let is_kept = bind(l, "kept", is_kept, out);
+                if let Some(order) = self.order {
+                    let to = is_kept.clone().select(of_order.clone().plus(at.clone()), spare_order.clone());
+                    let number = Expr::Cast(Ty::U16, Box::new(number.clone()));
+                    out.push(Stmt::Store(order, to, number));
+                }
+                if !self.staged.is_empty() {
+                    let to = of_staged.clone().plus(skipped(at.clone()));
+                    let to = bind(l, "to", is_kept.select(to, spare_staged.clone()), out);
+                    let stores = self.staged.iter().zip(&values[1..]);
+                    out.extend(stores.map(|((_, m), value)| Stmt::Store(*m, to.clone(), value.clone())));
+                }
+                at = bind(l, "at", at.plus(bit.clone()), out);
+            }
         }
-        Ok(values)
+    }
+
+    /// Returns where in shared memory the numbers of a tile begin, and its staged values.
+    fn bases(&self, l: &mut Lower, slot: Reg, out: &mut Vec<Stmt>) -> [Expr; 2] {
+        [SCAN_TILE, SLOTS].map(|size| bind(l, "base", Expr::Reg(slot).times(int32(size as i32)), out))
     }
 
     /// Writes the code of the block that knows the number of all kept elements. It stores the number, and the scalars
@@ -261,4 +247,23 @@ impl<'a> Blocks<'a> {
         out.push(Stmt::If(Expr::binary(BinaryOp::And, is_zero(&thread()), is_known), body, vec![]));
         Ok(())
     }
+}
+
+/// Returns the items whose values wait in shared memory: small values that are read from arrays and take few
+/// operations.
+fn staged_items(l: &mut Lower, filter: &Filter) -> Vec<Item> {
+    let (mut bytes, mut staged) = (0, Vec::new());
+    for it in &filter.items {
+        let size = l.launch.g.ty(it.node).elem.size();
+        let [(_, index), (_, up_to)] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64));
+        let value = filter.value(&mut l.launch.g, it, index, up_to);
+        let read = l.launch.g.reachable([value]);
+        let is_read = read.iter().any(|n| matches!(l.launch.g.op(*n), Op::Elem(..)));
+        let is_cheap = work::of_roots(&mut l.launch.g, vec![value], &[]).0 <= MAX_STAGED_COST;
+        if bytes + size <= MAX_STAGED && is_read && is_cheap && !read.contains(&up_to) {
+            bytes += size;
+            staged.push(it.clone());
+        }
+    }
+    staged
 }

@@ -10,6 +10,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread};
 use crate::schedule::cuda::levels;
 use crate::schedule::cuda::partial_tile::assigned;
+use crate::schedule::cuda::scan::compact::sum_of_half_warp;
 use crate::schedule::cuda::scan::{Code, Value, load_all, store_all};
 use crate::schedule::element::lower::{Lower, bind};
 
@@ -142,8 +143,23 @@ impl<'a> Prefixes<'a> {
         out.push(Stmt::Barrier);
         let count = group.clone().minus(Expr::Reg(self.group)).min(int32(warps));
         let count = bind(l, "count", count, &mut out);
-        let i = l.k.reg("i", Ty::I32);
         let mut join = Vec::new();
+        if code.scan.in_32_bits {
+            // numbers are added in any order: each lane has that of a group
+            l.in_block(|l| {
+                let number = Expr::binary(BinaryOp::And, code.lane.clone(), int32(warps - 1));
+                let number = bind(l, "number", number, &mut join);
+                let at = number.clone().min(count.clone().minus(int32(1))).plus(Expr::Reg(self.half));
+                let own = load_all(l, &self.groups, &at, &mut join).remove(0);
+                let is_there = Expr::binary(BinaryOp::Lt, number, count.clone());
+                let own = bind(l, "own", is_there.select(own, int32(0)), &mut join);
+                let sum = sum_of_half_warp(l, own, &mut join);
+                join.push(Stmt::Assign(self.before[0], Expr::Reg(self.before[0]).plus(sum)));
+            });
+            out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, int32(0)), join, vec![]));
+            return Ok(out);
+        }
+        let i = l.k.reg("i", Ty::I32);
         l.in_block(|l| {
             let total = load_all(l, &self.groups, &Expr::Reg(i).plus(Expr::Reg(self.half)), &mut join);
             let groups: Value = self.before.iter().map(|r| Expr::Reg(*r)).collect();
