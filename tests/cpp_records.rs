@@ -83,7 +83,9 @@ fn waves() -> Package {
 fn records() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("waves");
-    waves().run_with(["--out", out.to_str().unwrap(), "--cache", "off", "--quiet"]).unwrap();
+    waves()
+        .run_with(["--out", out.to_str().unwrap(), "--level", "host", "--cache", "off", "--quiet"])
+        .unwrap();
     for compiler in ["g++", "clang++"] {
         for program in ["without_cmake/records.cpp", "without_cmake/described.cpp"] {
             run(compiler, program, folder.path(), &[out.join("lib/libwaves.a")]);
