@@ -7,6 +7,7 @@
 //! - The folders and files of `compiler` and `dsl` have an order, and imports follow it
 //!   ([`layers`]); passes import no passes.
 //! - No circle of files in `compiler/src`, `dsl/src` and `capi/src` ([`circles`]).
+//! - `dsl/src` and `fuzz/src` have no unit tests: nothing would run them.
 //! - Every public function of `dsl` has an example and says what it costs ([`examples`]).
 //! - `unsafe` is counted: `xtask/unsafe.txt` says how often each file has it, so that none comes
 //!   unseen (`BLESS=1` writes it).
@@ -24,6 +25,8 @@ use std::path::{Path, PathBuf};
 const MAX_LINES: usize = 600;
 /// The longest file of `compiler/src`.
 const MAX_LINES_OF_COMPILER: usize = 400;
+/// Libraries that are not built for tests (`test = false`).
+const WITHOUT_TESTS: [&str; 2] = ["dsl/src/", "fuzz/src/"];
 /// Source files; the C header is generated.
 const SOURCES: [&str; 6] = ["rs", "hpp", "cpp", "c", "cmake", "py"];
 
@@ -116,6 +119,9 @@ fn check(name: &str, text: &str) -> Vec<String> {
             }
         }
     }
+    if WITHOUT_TESTS.iter().any(|folder| name.starts_with(folder)) && text.contains("#[test]") {
+        bad.push("has a test that nothing runs: tests of this package are in tests/".into());
+    }
     bad.extend(examples::check(name, text));
     let io_allowed = name.starts_with("compiler/src/package/");
     if extension == "rs" && name.starts_with("compiler/src/") && !io_allowed {
@@ -163,6 +169,7 @@ mod tests {
         assert_eq!(check("dsl/src/lib.rs", "fn f() {}\n").len(), 1);
         assert_eq!(check("dsl/src/lib.rs", &format!("//! x\nfn f() {{ {}!() }}", "todo")).len(), 1);
         assert_eq!(check("dsl/src/lib.rs", &"//! x\n".repeat(601)).len(), 1);
+        assert_eq!(check("fuzz/src/lib.rs", "//! x\n#[test]\nfn f() {}\n").len(), 1);
         assert_eq!(check("compiler/src/passes/fuse.rs", "//! x\nuse std::fs;\n").len(), 1);
         assert_eq!(check("dsl/Cargo.toml", "arraygpu-capi.workspace = true\n").len(), 1);
         assert_eq!(check("capi/Cargo.toml", "arraygpu-dsl = { path = \"../dsl\" }\n").len(), 1);
