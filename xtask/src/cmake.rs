@@ -23,8 +23,8 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
     };
     let mut more = Vec::new();
     if let Profile::Dev = profile {
-        // the C++ compiler is quicker than at -O3
-        more.push("-DCMAKE_CXX_FLAGS_RELEASE=-O1".into());
+        // the C++ compiler takes a fifth to a third less time than at -O1
+        more.push("-DCMAKE_CXX_FLAGS_RELEASE=-Og".into());
     }
     if let (Profile::Dev, Some(level)) = (profile, level_of_today()) {
         more.push(format!("-DGENERATOR_ARGS=--level;{level}"));
