@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 /// Programs that take longest, with their folders, the longest first: they begin, so that none of
 /// them is left alone at the end. A quick run leaves them out. The order is that of a run's log
 /// (bench/NOTES.md).
-const LONG: [(&str, &str); 23] = [
+const LONG: [(&str, &str); 24] = [
+    ("sorts", "dsl"),
     ("bits", ""),
     ("nested", "compiler/suite"),
     ("cpp_online", ""),
@@ -28,7 +29,7 @@ const LONG: [(&str, &str); 23] = [
     ("ptxas", "compiler/suite"),
     ("gpu_resident_rows", "compiler/suite"),
     ("matrices", ""),
-    ("sorts", "dsl"),
+    ("contraction", ""),
     ("stencil_chains", ""),
     ("gpu_segments", "compiler/suite"),
     ("row_chains", ""),
