@@ -6,8 +6,8 @@
 //! (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling buffers of rows
 //! (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and columns in the order of the
 //! tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), the parts of a scan (`scan`),
-//! the steps of a radix sort (`radix_sort`) or all of them (`whole_sort`), bins (`bins`), elements at destinations
-//! (`put`), and the code that runs once at the end (`finish`).
+//! whole filters (`filter`), the steps of a radix sort (`radix_sort`) or all of them (`whole_sort`), bins (`bins`),
+//! elements at destinations (`put`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The in-place and the
 //! strided variant are *staged*: the results of a unit of work go to a local buffer and are copied to the outputs

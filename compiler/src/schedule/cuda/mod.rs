@@ -25,6 +25,7 @@
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
 //! | `fold.rs`, `scan.rs` | folds in index order, by one block; the parts of a scan |
+//! | `scan/one_pass.rs`, `scan/one_pass/filter.rs` | whole scans and whole filters in one launch |
 //! | `row_folds.rs` | elements that each fold a row of their own, 32 of them by a block |
 //! | `bins.rs` | reductions into bins, in shared memory or in the result |
 //! | `put.rs` | elements that are stored at their destinations |
