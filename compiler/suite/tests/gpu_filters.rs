@@ -203,3 +203,16 @@ fn a_partition_is_not_in_one_pass() {
     let c = compiled(&of(PARTITION, "gt", "9T"), Ty::F32);
     assert!(!c.functions[0].plan.to_string().contains("_filter"), "others keep their order");
 }
+
+#[test]
+fn elements_that_need_the_count_are_not_in_one_pass() {
+    let text = of(FILTER, "le", "1T").replace(
+        "%r = select %is, %v, 9T",
+        "%d = cast f32 %count
+    %q = div %v, %d
+    %r = select %is, %q, 9T",
+    );
+    let c = compiled(&text, Ty::F32);
+    assert!(!c.functions[0].plan.to_string().contains("_filter"), "the count is known at the end");
+    check(&text, Ty::F32, &[1, 8193], &mut Rng::new(6));
+}

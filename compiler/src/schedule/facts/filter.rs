@@ -9,6 +9,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::groups::items::Item;
 use crate::schedule::groups::{FusedGroup, is_store};
+use std::cell::Cell;
 
 /// A filter that one launch computes.
 #[derive(Clone)]
@@ -58,7 +59,8 @@ impl Filter {
         filter.is_right(g, &parts).then_some(filter)
     }
 
-    /// Whether elements that are not counted have one value, and the launch reads nothing that it does not store.
+    /// Whether elements that are not counted have one value, and no element needs the count, or what the replaced
+    /// launches store.
     fn is_right(&self, g: &mut Graph, parts: &Parts) -> bool {
         let replaced = parts.conditions.iter().flat_map(|group| group.items.iter()).chain(parts.scan[0]);
         let replaced: Vec<NodeId> = replaced.chain(parts.scan[1]).map(|it| it.node).collect();
@@ -76,8 +78,15 @@ impl Filter {
         if may_record_here(g, read.clone()) {
             return false;
         }
-        let read = g.reachable_until(read, |n| g.is_closed(n) && g.op(n).needs_launch());
-        !read.iter().any(|n| replaced.contains(n) || Some(*n) == self.count)
+        let is_missing = Cell::new(false);
+        let ends = |n: NodeId| {
+            let is_end = g.is_closed(n) && g.op(n).needs_launch();
+            let of_launch = is_end && (replaced.contains(&n) || Some(n) == self.count);
+            is_missing.set(is_missing.get() || of_launch);
+            is_end
+        };
+        g.reachable_until(read, ends);
+        !is_missing.get()
     }
 
     /// Returns the value of an item for a counted element at an index, given the number of counted ones up to it.
