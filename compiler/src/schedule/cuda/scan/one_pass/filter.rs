@@ -16,7 +16,7 @@
 
 mod stores;
 
-use super::{MIN_TILES, Prefixes, RESIDENT, number};
+use super::{Prefixes, RESIDENT, number};
 use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -49,8 +49,9 @@ pub fn variants(_: &LaunchContext, fused: &FusedGroup, filter: &Rc<Filter>) -> V
     let choice = Choice::Filter(filter.clone());
     let mut group = VariantGroup::guarded(choice, layout, &Rc::new(Interior::whole(fused)), &[("", guards)]);
     for variant in &mut group.variants {
-        // no minimum share of the device: blocks take tiles as long as there are some
-        variant.profit = Profit { min_blocks: Some(MIN_TILES), min_busy: Some(0), ..Profit::default() };
+        // no minimum share of the device: blocks take tiles as long as there are some, and the other launches of a
+        // filter take longer for short vectors, too
+        variant.profit = Profit { min_busy: Some(0), ..Profit::default() };
     }
     vec![group]
 }
