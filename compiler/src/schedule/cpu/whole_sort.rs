@@ -5,6 +5,9 @@
 //! vectors finds first: small numbers, and numbers of a small range, have few. These bits are cut into as few digits
 //! of at most 8 bits as possible, of equal width.
 //!
+//! The places of a block of elements are counted before its elements are moved: between loads of the counters, stores
+//! to all over memory would hold these up.
+//!
 //! Keys most of which are near their neighbours, such as those of the sorted edges of a graph, are one digit, if
 //! there is room for its counters in the memory for keys between two digits: what they count, and where they are
 //! stored, is then near, too.
@@ -26,6 +29,8 @@ use crate::schedule::facts::whole_sort::WholeSort;
 /// The greatest number of bits of a digit. With 11 bits, which are fewer digits, elements are stored to so many pages
 /// of memory in turn that each takes twice as long (measured: `bench/NOTES.md`, "Sorts by one thread").
 const WIDEST: i64 = 8;
+/// The number of elements whose places are counted before they are moved.
+const BLOCK: i64 = 256;
 /// Keys are near each other if they differ by less than this number.
 const NEAR: u64 = 256;
 
@@ -40,8 +45,10 @@ pub(super) fn main(l: &mut Lower, sort: &WholeSort) -> Result<Vec<Stmt>> {
     let types = sort.arrays.iter().map(|x| l.launch.g.ty(x.from).elem).collect();
     let mut out = Vec::new();
     let local = l.k.local("next", Ty::I64, 1 << WIDEST, &mut out);
+    let places = l.k.local("places", Ty::I64, BLOCK as u32, &mut out);
     let digits = sort.digits.map(|n| l.launch.host(n));
-    let mut code = Code { key, types, n, begin, last, spare, mask: Expr::Lit(Lit::zero(word(key))) };
+    let mask = Expr::Lit(Lit::zero(word(key)));
+    let mut code = Code { key, types, n, begin, last, spare, places, mask };
     let (differs, near) = code.differences(l, digits, &mut out);
     let [low, high] = code.range(l, &differs, &mut out);
     let bits = bind(l, "bits", high.minus(low.clone()), &mut out);
@@ -113,6 +120,8 @@ struct Code {
     /// The arrays after it, and those in between, each as it is read and as it is written.
     last: Vec<[Mem; 2]>,
     spare: Vec<[Mem; 2]>,
+    /// The places of a block of elements.
+    places: Mem,
     /// The bits of keys by which the program orders.
     mask: Expr,
 }
@@ -230,19 +239,48 @@ impl Code {
         out.push(Stmt::Seq(value, Expr::int(0), digit.count.clone(), body));
     }
 
-    /// Returns the loop that moves all elements to the places of their digits.
-    fn moves(
+    /// Returns the place of element `i` of the keys, and counts it.
+    fn place(
         &self,
         l: &mut Lower,
         (counters, digit): (&Counters, &Digit),
+        (keys, i): (Mem, Reg),
+        out: &mut Vec<Stmt>,
+    ) -> Expr {
+        let own = self.of(l, digit, (keys, i), out);
+        let next = bind(l, "next", counters.get(&own), out);
+        out.push(counters.set(&own, next.clone().plus(Expr::int(1))));
+        next
+    }
+
+    /// Returns the loop that moves all elements to the places of their digits, one after the other.
+    fn moves(&self, l: &mut Lower, of: (&Counters, &Digit), (from, to): (&[Mem], &[Mem])) -> Vec<Stmt> {
+        let (i, mut body) = (l.k.reg("i", Ty::I64), Vec::new());
+        let place = self.place(l, of, (from[0], i), &mut body);
+        self.moved(l, (from, to), (&Expr::Reg(i), &place), &mut body);
+        vec![Stmt::Seq(i, Expr::int(0), self.n.clone(), body)]
+    }
+
+    /// Returns the same for blocks of elements, whose places are counted first.
+    fn moves_of_blocks(
+        &self,
+        l: &mut Lower,
+        of: (&Counters, &Digit),
         (from, to): (&[Mem], &[Mem]),
     ) -> Vec<Stmt> {
-        let (i, mut body) = (l.k.reg("i", Ty::I64), Vec::new());
-        let own = self.of(l, digit, (from[0], i), &mut body);
-        let next = bind(l, "next", counters.get(&own), &mut body);
-        body.push(counters.set(&own, next.clone().plus(Expr::int(1))));
-        self.moved(l, (from, to), (&Expr::Reg(i), &next), &mut body);
-        vec![Stmt::Seq(i, Expr::int(0), self.n.clone(), body)]
+        let [block, i, j] = ["block", "i", "i"].map(|name| l.k.reg(name, Ty::I64));
+        let (mut out, mut counted, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+        let first = bind(l, "first", Expr::Reg(block).times(Expr::int(BLOCK)), &mut out);
+        let last = bind(l, "last", first.clone().plus(Expr::int(BLOCK)).min(self.n.clone()), &mut out);
+        let place = self.place(l, of, (from[0], i), &mut counted);
+        counted.push(Stmt::Store(self.places, Expr::Reg(i).minus(first.clone()), place));
+        let place = Expr::load(self.places, Expr::Reg(j).minus(first.clone()));
+        let place = bind(l, "place", place, &mut moved);
+        self.moved(l, (from, to), (&Expr::Reg(j), &place), &mut moved);
+        out.push(Stmt::Seq(i, first.clone(), last.clone(), counted));
+        out.push(Stmt::Seq(j, first, last, moved));
+        let blocks = ceil_div(self.n.clone(), Expr::int(BLOCK));
+        vec![Stmt::Seq(block, Expr::int(0), blocks, out)]
     }
 
     /// Returns the code that orders by the bits from `low` on as one digit, and the condition that this is faster,
@@ -287,9 +325,10 @@ impl Code {
         let width = bind(l, "width", ceil_div(bits.clone(), passes.clone()), &mut out);
         let digit = self.digit(l, Expr::Reg(shift), &width, &mut body);
         self.counted(l, counters, &digit, &mut body);
+        let of = (counters, &digit);
         let arms = |l: &mut Lower, others: &[[Mem; 2]], end: &[[Mem; 2]]| {
             let [first, later] =
-                [&self.begin, &from(others)].map(|from| self.moves(l, (counters, &digit), (from, &to(end))));
+                [&self.begin, &from(others)].map(|from| self.moves_of_blocks(l, of, (from, &to(end))));
             vec![Stmt::If(Expr::Reg(is_first), first, later)]
         };
         let to_last = arms(l, &self.spare, &self.last);
