@@ -19,6 +19,7 @@ mod column_tree;
 mod contraction;
 mod decide;
 mod element_loop;
+mod few_elements;
 mod filter;
 mod finish;
 mod fold;

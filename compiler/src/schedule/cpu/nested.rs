@@ -4,6 +4,7 @@
 pub use super::column_tree::Tile;
 use super::column_tree::{Column, fill, load, number_of, short_tree_of, tree_of};
 use super::element_loop::each;
+use super::few_elements;
 use super::whole_rows;
 use crate::core::COLUMNS;
 use crate::error::Result;
@@ -16,6 +17,9 @@ use crate::schedule::element::reduction::Reduction;
 /// Emits the reduction of a tile, and returns its value.
 pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
     let r = tile.r;
+    if few_elements::serves(l, tile) {
+        return few_or_many(l, tile, out);
+    }
     if !keeps_rows(l) || !whole_rows::serves(r) {
         return some_rows(l, tile, out);
     }
@@ -28,6 +32,20 @@ pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>
     let values = some_rows(l, tile, &mut some)?;
     assign(&value, values, &mut some);
     out.push(Stmt::If(is_whole, whole, some));
+    Ok(value.into_iter().map(Expr::Reg).collect())
+}
+
+/// Emits the reduction of a sequence whose length is data.
+fn few_or_many(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    let value = variables(l, tile.r, out);
+    let (mut few, mut many) = (Vec::new(), Vec::new());
+    let values = few_elements::tree(l, tile, &mut few)?;
+    assign(&value, values, &mut few);
+    let columns = columns_of(l, tile.r, &mut many);
+    let values = filled_rows(l, tile, &columns, &mut many)?;
+    assign(&value, values, &mut many);
+    let are_few = Expr::binary(BinaryOp::Le, tile.count.clone(), Expr::int(few_elements::MOST));
+    out.push(Stmt::If(are_few, few, many));
     Ok(value.into_iter().map(Expr::Reg).collect())
 }
 
