@@ -25,6 +25,7 @@ pub mod lanes;
 pub mod lockstep;
 pub mod name;
 pub mod narrow;
+pub mod neighbour_searches;
 mod operands;
 pub mod ordered_bits;
 pub mod parse;

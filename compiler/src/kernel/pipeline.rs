@@ -1,7 +1,7 @@
 //! The list of passes over GPU kernels, in order. For CPU kernels the C compiler does the same optimisations; they
-//! have only passes that help it to vectorise loops, which are not in this list: `split_rows.rs`, `records_apart.rs`,
-//! `quotients.rs`, `lanes.rs`, `lockstep/`, `clamps.rs`, `ordered_bits.rs`, `idle_divisions.rs`. `unswitch.rs` serves
-//! both.
+//! have only passes that help it to vectorise loops, or save steps of searches, which are not in this list:
+//! `split_rows.rs`, `records_apart.rs`, `neighbour_searches.rs`, `quotients.rs`, `lanes.rs`, `lockstep/`, `clamps.rs`,
+//! `ordered_bits.rs`, `idle_divisions.rs`. `unswitch.rs` serves both.
 
 use super::{
     Kernel, address_sums, avoid_negated_min, cse, dce, divide, if_conversion, narrow, remainders, unswitch,

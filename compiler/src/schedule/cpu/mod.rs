@@ -61,8 +61,8 @@ use super::kernels::{CpuVariant, CpuVariants};
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::kernel::{
-    Stmt, clamps, dce, idle_divisions, lanes, lockstep, ordered_bits, quotients, records_apart, split_rows,
-    unswitch, verify,
+    Stmt, clamps, dce, idle_divisions, lanes, lockstep, neighbour_searches, ordered_bits, quotients,
+    records_apart, split_rows, unswitch, verify,
 };
 use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
@@ -116,6 +116,7 @@ pub fn kernels(
         if !strided {
             split_rows::run(&mut kernel);
             records_apart::run(&mut kernel);
+            neighbour_searches::run(&mut kernel);
             quotients::run(&mut kernel);
             lanes::run(&mut kernel);
             lockstep::run(&mut kernel);
