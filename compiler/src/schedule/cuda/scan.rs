@@ -259,11 +259,6 @@ impl<'a> Code<'a> {
         self.scan.types.iter().map(|ty| self.scan.computed(*ty))
     }
 
-    /// Converts a value of a component to the type in which it is computed.
-    fn computed(&self, e: Expr) -> Expr {
-        if self.scan.in_32_bits { Expr::Cast(Ty::I32, Box::new(e)) } else { e }
-    }
-
     /// Converts values from the types in which they are computed to the components' own types.
     fn widened(&self, values: &[Expr]) -> Value {
         values.iter().map(|e| if self.scan.in_32_bits { to_i64(e.clone()) } else { e.clone() }).collect()

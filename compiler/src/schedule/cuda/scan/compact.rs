@@ -286,6 +286,11 @@ impl Code<'_> {
         Ok(())
     }
 
+    /// Converts a value of a component to the type in which it is computed.
+    pub(super) fn computed(&self, e: Expr) -> Expr {
+        if self.scan.in_32_bits { Expr::Cast(Ty::I32, Box::new(e)) } else { e }
+    }
+
     /// Loads the prefix of a tile.
     pub(super) fn outer(&self, l: &mut Lower, tile: &Expr, out: &mut Vec<Stmt>) -> Result<Value> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);

@@ -32,7 +32,7 @@ mod prefixes;
 mod reductions;
 
 use super::{Code, ROWS, THREADS, Value, chosen, store_all};
-use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_TILE};
+use crate::core::{SCAN_CHUNK, SCAN_TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::plan::gpu::{Grid, Profit};
@@ -58,7 +58,6 @@ const MIN_TILES: u32 = 512;
 const MIN_REDUCED: u32 = 128;
 /// The number of resident blocks of a multiprocessor for values of 4 bytes.
 const RESIDENT: u32 = 2;
-const GROUP: i32 = (SCAN_GROUP / SCAN_TILE) as i32;
 
 /// Returns the number of resident blocks of a multiprocessor. It has the same number of threads for all values.
 fn resident_blocks(scan: &Scan) -> u32 {

@@ -2,7 +2,7 @@
 //! await the totals of earlier tiles, and clear the words at the end. A word holds 4 bytes of a value and a mark that
 //! they are there.
 
-use super::GROUP;
+use crate::core::{SCAN_GROUP, SCAN_TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::plan::gpu::TICKET_COUNTERS;
@@ -17,6 +17,8 @@ use crate::schedule::element::lower::{Lower, bind};
 /// The numbers of two counters: of tickets, and of blocks that have no tile left.
 const TICKETS: i32 = 0;
 const ARRIVALS: i32 = 1;
+/// The number of tiles of a group.
+const GROUP: i32 = (SCAN_GROUP / SCAN_TILE) as i32;
 
 /// What a block keeps from turn to turn of its loop over tiles, to know their prefixes.
 pub(super) struct Prefixes<'a> {

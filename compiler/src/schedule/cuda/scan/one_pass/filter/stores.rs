@@ -18,6 +18,9 @@ use crate::schedule::groups::Item;
 const OF_ROUND: i64 = 4;
 const ROUND: i64 = OF_ROUND * THREADS as i64;
 
+/// Returns the code of a round, given its number and, in the last one, the number of elements.
+type OfRound<'r> = dyn FnMut(&mut Lower, Expr, Option<&Expr>) -> Result<Vec<Stmt>> + 'r;
+
 /// What all stores of a tile's kept elements share.
 struct Kept<'a> {
     /// The index of the tile's first element, and the number of elements that are kept before it.
@@ -55,13 +58,12 @@ impl Blocks<'_> {
         Ok(out)
     }
 
-    /// Writes a loop over the full rounds for `count` elements, and then the last round. `of_round` returns the code
-    /// of a round, given its number and, in the last one, the number of elements.
+    /// Writes a loop over the full rounds for `count` elements, and then the last round.
     fn in_rounds(
         &self,
         l: &mut Lower,
         count: &Expr,
-        of_round: &mut dyn FnMut(&mut Lower, Expr, Option<&Expr>) -> Result<Vec<Stmt>>,
+        of_round: &mut OfRound,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let round = l.k.reg("round", Ty::I32);
