@@ -168,7 +168,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         limit(p.max_elements, |n| format!("{} or fewer for each multiprocessor", counted(n, "element"))),
         limit(p.min_inner_length, |n| format!("sums of {} or more", counted(n, "element"))),
         limit(p.min_blocks, |n| format!("{} or more", counted(n, "block"))),
-        limit(p.min_busy, |n| format!("{n} % of the device busy or more")),
+        limit(p.min_busy.filter(|n| *n > 0), |n| format!("{n} % of the device busy or more")),
         (guards.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
