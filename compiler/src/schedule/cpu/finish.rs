@@ -18,7 +18,7 @@ pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Resu
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
     let count = l.launch.facts.filter.as_ref().and_then(|filter| filter.count);
     if let Some(count) = count {
-        known.push((count, Expr::load(l.launch.scratch(0, Ty::I64), Expr::int(0))));
+        known.push((count, kept(l, &mut out)));
     } else if fused.sequential {
         folds(l, fused, &mut known, &mut out)?;
     } else {
@@ -28,6 +28,15 @@ pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Resu
     }
     scalars::store(l, &known, scalars, &mut out)?;
     Ok((!out.is_empty()).then_some(out))
+}
+
+/// Returns the number of elements that a whole filter keeps; without elements nothing has stored it.
+fn kept(l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
+    let (scratch, value) = (l.launch.scratch(0, Ty::I64), l.k.reg("kept", Ty::I64));
+    out.push(Stmt::Var(value, Expr::int(0)));
+    let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
+    out.push(Stmt::If(some, vec![Stmt::Assign(value, Expr::load(scratch, Expr::int(0)))], vec![]));
+    Expr::Reg(value)
 }
 
 /// Emits the final value of each fold: its accumulator, or its initial value if no element was
