@@ -79,9 +79,9 @@ pub fn begins_of_runs(g: &mut Graph, x: NodeId) -> NodeId {
     begins[0]
 }
 
-/// Returns the indices at which runs begin, with `end` behind the first `count` of them. An order of elements by whether
-/// they begin a run has the indices of all other elements there, which nobody needs: with one value in their place the
-/// order is a filter.
+/// Returns the indices at which runs begin, with `end` behind the first `count` of them. An order of elements by
+/// whether they begin a run has the indices of all other elements there, which nobody needs: with one value in their
+/// place the order is a filter.
 pub fn marked_begins(g: &mut Graph, begins: NodeId, count: NodeId, end: NodeId) -> NodeId {
     let Op::Argsort(conditions) = *g.op(begins) else { return begins };
     if g.ty(conditions).elem != Ty::Bool {

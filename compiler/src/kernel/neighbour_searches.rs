@@ -1,6 +1,6 @@
-//! Searches of neighbouring elements in sorted numbers. Each element looks by halving for the first number that is
-//! not below (or is above) its own index, between bounds that a block of elements has in common. Such a loop becomes
-//! one walk through the numbers of the block: an element begins where the one before it has ended.
+//! Binary searches of neighbouring elements in sorted numbers. Each element looks for the first number that is not
+//! below (or is above) its own index, between bounds that a block of elements has in common. Such a loop becomes one
+//! linear search through the numbers of the block: an element begins where the one before it has ended.
 //!
 //! ```text
 //! for %i { var %lo = bounds[div(%i, 64)]  var %hi = bounds[add(div(%i, 64), 1)]
@@ -9,16 +9,18 @@
 //!          out[%i] = %lo }
 //! ->
 //! while lt(%at, %end) {
-//!     let %b = div(%at, 64)  let %last = min(mul(add(%b, 1), 64), %end)  let %lo = bounds[%b]  let %hi = bounds[add(%b, 1)]
+//!     let %b = div(%at, 64)  let %last = min(mul(add(%b, 1), 64), %end)
+//!     let %lo = bounds[%b]  let %hi = bounds[add(%b, 1)]
 //!     for %j = %lo to sub(%hi, 1) { %bad = or(%bad, gt(keys[%j], keys[add(%j, 1)])) }
-//!     if eq(%bad, 0) { var %k = %lo  seq %i = %at to %last { while .. keys[%k] < %i .. { %k = add(%k, 1) }  out[%i] = %k } }
+//!     if eq(%bad, 0) { var %k = %lo
+//!         seq %i = %at to %last { while .. keys[%k] < %i .. { %k = add(%k, 1) }  out[%i] = %k } }
 //!     else { the loop as it is, from %at to %last }
 //!     %at = %last }
 //! ```
 //!
 //! Nothing is promised about the numbers: those of a block are compared first, and if they do not ascend the elements
-//! search as they did. If they ascend, halving finds the same number as the walk. A block that has many more numbers
-//! than elements searches, too.
+//! search as they did. If they ascend, both searches find the same number. A block that has many more numbers than
+//! elements keeps the binary search, too.
 //!
 //! This pass is for CPUs only. It keeps what stands before and behind the search of an element.
 
@@ -29,11 +31,11 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// The maximum number of operations of a body, which the pass writes twice.
 const LONGEST: usize = 400;
-/// A block walks if it has at most so many numbers for each element, and so many more (measured: `bench/NOTES.md`,
+/// A block is searched linearly if it has at most so many numbers for each element, and so many more (measured: `bench/NOTES.md`,
 /// "Groups and segments on one thread").
 const NUMBERS: i64 = 16;
 const MORE: i64 = 32;
-/// So many halvings find an element among any number of them.
+/// A binary search of 64 steps ends, whatever the number of elements.
 const ENOUGH: i64 = 64;
 
 /// Runs the pass on `main`.
@@ -290,10 +292,6 @@ fn stores(s: &Stmt, key: &Expr) -> bool {
     own || s.blocks().into_iter().flatten().any(|s| stores(s, key))
 }
 
-fn compare(op: BinaryOp, a: Expr, b: Expr) -> Expr {
-    Expr::binary(op, a, b)
-}
-
 /// Adds the loop over blocks.
 fn walks(k: &mut Kernel, search: &Search, whole: &Stmt, out: &mut Vec<Stmt>) {
     let Stmt::For(counter, from, to, body) = whole else { return };
@@ -319,8 +317,8 @@ fn walks(k: &mut Kernel, search: &Search, whole: &Stmt, out: &mut Vec<Stmt>) {
     ]);
     let is_short = Expr::binary(
         BinaryOp::And,
-        compare(BinaryOp::Le, Expr::int(0), Expr::Reg(width)),
-        compare(BinaryOp::Le, Expr::Reg(width), most),
+        Expr::binary(BinaryOp::Le, Expr::int(0), Expr::Reg(width)),
+        Expr::binary(BinaryOp::Le, Expr::Reg(width), most),
     );
     let searched = copied(k, &[Stmt::For(*counter, Expr::Reg(at), Expr::Reg(last), body.clone())]);
     let bad = k.reg("bad", Ty::U32);
@@ -328,7 +326,7 @@ fn walks(k: &mut Kernel, search: &Search, whole: &Stmt, out: &mut Vec<Stmt>) {
     let ascends = {
         let i = k.reg("k", Ty::I64);
         let falls =
-            compare(BinaryOp::Gt, search.key(Expr::Reg(i)), search.key(Expr::Reg(i).plus(Expr::int(1))));
+            Expr::binary(BinaryOp::Gt, search.key(Expr::Reg(i)), search.key(Expr::Reg(i).plus(Expr::int(1))));
         let any = Expr::binary(BinaryOp::Or, Expr::Reg(bad), Expr::Cast(Ty::U32, Box::new(falls)));
         Stmt::For(i, Expr::Reg(low), Expr::Reg(high).minus(Expr::int(1)), vec![Stmt::Assign(bad, any)])
     };
@@ -336,10 +334,10 @@ fn walks(k: &mut Kernel, search: &Search, whole: &Stmt, out: &mut Vec<Stmt>) {
     body_of_block.push(Stmt::Var(bad, is_long));
     body_of_block.push(Stmt::If(is_short, vec![ascends], vec![]));
     let walk = walk(k, search, [at, last], [low, high]);
-    body_of_block.push(Stmt::If(compare(BinaryOp::Eq, Expr::Reg(bad), zero), walk, searched));
+    body_of_block.push(Stmt::If(Expr::binary(BinaryOp::Eq, Expr::Reg(bad), zero), walk, searched));
     body_of_block.push(Stmt::Assign(at, Expr::Reg(last)));
     out.push(Stmt::Var(at, from.clone()));
-    out.push(Stmt::While(compare(BinaryOp::Lt, Expr::Reg(at), to.clone()), body_of_block));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(at), to.clone()), body_of_block));
 }
 
 /// Returns the loop over the elements of a block that walks through its numbers.
@@ -347,12 +345,12 @@ fn walk(k: &mut Kernel, search: &Search, [at, last]: [Reg; 2], [low, high]: [Reg
     let (place, key) = (k.reg("k", Ty::I64), k.reg("key", Ty::I64));
     let is_more = k.reg("more", Ty::Bool);
     let number = |to: Expr| Stmt::Assign(key, search.key(to));
-    let is_below = |place: Expr| compare(BinaryOp::Lt, place, Expr::Reg(high));
+    let is_below = |place: Expr| Expr::binary(BinaryOp::Lt, place, Expr::Reg(high));
     let counter = k.like(search.counter);
     // the number at `k` is the next one that an element may stop at
     let passed = match search.compared {
-        BinaryOp::Ge => compare(BinaryOp::Lt, Expr::Reg(key), Expr::Reg(counter)),
-        _ => compare(BinaryOp::Le, Expr::Reg(key), Expr::Reg(counter)),
+        BinaryOp::Ge => Expr::binary(BinaryOp::Lt, Expr::Reg(key), Expr::Reg(counter)),
+        _ => Expr::binary(BinaryOp::Le, Expr::Reg(key), Expr::Reg(counter)),
     };
     let step = vec![
         Stmt::Assign(place, Expr::Reg(place).plus(Expr::int(1))),

@@ -212,16 +212,9 @@ impl Scheduler<'_> {
             return Ok(None);
         }
         let fused = FusedGroup { sequential: true, ..parts[2].clone() };
-        let before = self.previous_arrays.clone();
-        let name = format!("{}_{first}_whole", self.name);
         let what = if on_cpus { Alternative::ScanOnCpus } else { Alternative::Scan };
-        let made = self.launch(name, &fused, &[], kernel, Some((what, parts, &HashSet::default())))?;
-        self.previous_arrays = before;
-        let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
-            return Ok(None);
-        };
-        self.instead(launch, variants);
-        Ok(Some((last, what)))
+        let is_made = self.one_launch((first, "whole"), (&fused, &[]), kernel, (what, parts))?;
+        Ok(is_made.then_some((last, what)))
     }
 
     /// Adds the launch of a whole scan and of the reductions of what it gives, if group `first` and those after it
@@ -259,20 +252,13 @@ impl Scheduler<'_> {
         let stored = parts[2].items.iter().filter(is_stored);
         let items = stored.chain(&group.items).cloned().collect();
         let fused = FusedGroup { sequential: true, items, ..parts[2].clone() };
-        let before = self.previous_arrays.clone();
-        let name = format!("{}_{first}_reduced", self.name);
-        let what = (Alternative::ScanAndReductions, chain, &HashSet::default());
-        let made = self.launch(name, &fused, &scalars[last], kernel, Some(what))?;
-        self.previous_arrays = before;
-        // it writes scalars, but waits for none
-        let writes = |l: &Launch| l.slots.iter().all(|slot| l.computes.iter().any(|of| of.0 == *slot));
-        let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(None) };
-        self.instead(launch, variants);
-        Ok(Some((last, Alternative::ScanAndReductions)))
+        let what = Alternative::ScanAndReductions;
+        let is_made = self.one_launch((first, "reduced"), (&fused, &scalars[last]), kernel, (what, chain))?;
+        Ok(is_made.then_some((last, what)))
     }
 
-    /// Adds the launch of a whole filter and of the number of elements that it keeps, if group `first` and those after
-    /// it are its parts.
+    /// Adds the launch of a whole filter and of the number of elements that it keeps, if group `first` and those
+    /// after it are its parts.
     fn filter(
         &mut self,
         first: usize,
@@ -295,17 +281,29 @@ impl Scheduler<'_> {
         }
         let items = stored.items.iter().chain(parts.counting.map(|(_, count)| count)).cloned().collect();
         let fused = FusedGroup { sequential: true, items, ..stored.clone() };
-        let before = self.previous_arrays.clone();
-        let name = format!("{}_{first}_filter", self.name);
         let scalars = counting.map_or(&[][..], |at| &scalars[at]);
-        let what = (Alternative::Filter, chain, &HashSet::default());
-        let made = self.launch(name, &fused, scalars, kernel, Some(what))?;
+        let what = Alternative::Filter;
+        let is_made = self.one_launch((first, "filter"), (&fused, scalars), kernel, (what, chain))?;
+        Ok(is_made.then_some((last, what)))
+    }
+
+    /// Makes a launch that stores and computes what `fused` and `scalars` say in place of those of a chain from group
+    /// `first` on, and adds it. Returns whether there is such a launch: it may write scalars, but must not wait for any.
+    fn one_launch(
+        &mut self,
+        (first, suffix): (usize, &str),
+        (fused, scalars): (&FusedGroup, &[u32]),
+        kernel: u32,
+        (what, chain): (Alternative, &[FusedGroup]),
+    ) -> Result<bool> {
+        let before = self.previous_arrays.clone();
+        let name = format!("{}_{first}_{suffix}", self.name);
+        let made = self.launch(name, fused, scalars, kernel, Some((what, chain, &HashSet::default())))?;
         self.previous_arrays = before;
-        // it writes scalars, but waits for none
         let writes = |l: &Launch| l.slots.iter().all(|slot| l.computes.iter().any(|of| of.0 == *slot));
-        let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(None) };
+        let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(false) };
         self.instead(launch, variants);
-        Ok(Some((last, Alternative::Filter)))
+        Ok(true)
     }
 
     /// Adds a launch that replaces those that follow.

@@ -11,7 +11,7 @@
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::filter::Filter;
@@ -47,7 +47,7 @@ pub(super) fn main(l: &mut Lower, filter: &Filter) -> Result<Vec<Stmt>> {
     match is_cheap {
         true => body.append(&mut stores),
         false => {
-            let zero = Expr::Cast(l.k_ty(&bit), Box::new(Expr::int(0)));
+            let zero = Expr::Lit(Lit::zero(l.k_ty(&bit)));
             body.push(Stmt::If(Expr::binary(BinaryOp::Ne, bit, zero), stores, vec![]));
         }
     }

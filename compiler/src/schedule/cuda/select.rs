@@ -63,7 +63,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         return if l.facts.is_for_cpus { Vec::new() } else { scan::one_pass::variants(l, fused, whole) };
     }
     if let Some(filter) = &l.facts.filter {
-        return scan::one_pass::filter::variants(l, fused, filter);
+        return scan::one_pass::filter::variants(fused, filter);
     }
     if let Some(scan) = scan::variants(l, fused) {
         return scan;

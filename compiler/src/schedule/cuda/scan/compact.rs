@@ -88,11 +88,7 @@ impl Code<'_> {
     ) -> Result<()> {
         let in_tile = n.clone().minus(begin.clone()).min(Expr::int(SCAN_TILE));
         let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), out);
-        let of_lane = self.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
-        let of_lane = of_lane.plus(self.lane.clone().times(int32(SCAN_CHUNK as i32)));
-        let of_lane = bind(l, "first", of_lane, out);
-        let numbers: Vec<Expr> =
-            (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
+        let numbers = self.numbers(l, elements, out);
         let bits = self.load(l, elements, (is_full, n), out)?.concat();
         clear_outside(&bits, &numbers, (is_full, &in_tile), out);
         let (chunks, count) = self.count(l, &bits, out);
@@ -121,6 +117,14 @@ impl Code<'_> {
         let distances = [bind(l, "outer", to_i64(outer), out), bind(l, "others", to_others, out)];
         let own = Own { elements, is_full, in_tile: &in_tile, n, counted, up_to, places, count, distances };
         self.store_compacted(l, partition, &own, out)
+    }
+
+    /// Returns the numbers of the thread's elements in their tile.
+    pub(super) fn numbers(&self, l: &mut Lower, elements: &Elements, out: &mut Vec<Stmt>) -> Vec<Expr> {
+        let of_lane = self.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
+        let of_lane = of_lane.plus(self.lane.clone().times(int32(SCAN_CHUNK as i32)));
+        let of_lane = bind(l, "first", of_lane, out);
+        (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect()
     }
 
     /// Returns, for each of the thread's chunks, the number of counted elements before it in the tile, and the number

@@ -17,7 +17,7 @@
 mod stores;
 
 use super::{Prefixes, RESIDENT, number};
-use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
+use crate::core::{NodeId, Op, SCAN_CHUNK, SCAN_TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::plan::gpu::{Grid, Profit};
@@ -27,10 +27,10 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::partial_tile::PartialTile;
 use crate::schedule::cuda::scan::compact::{SKIP, SLOTS, clear_outside, skipped};
-use crate::schedule::cuda::scan::{Code, OF_WARP, THREADS};
+use crate::schedule::cuda::scan::{Code, THREADS};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
-use crate::schedule::element::lower::{LaunchContext, Lower, bind};
+use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::element::scalars;
 use crate::schedule::facts::filter::Filter;
 use crate::schedule::facts::work;
@@ -43,7 +43,7 @@ const MAX_STAGED: usize = 4;
 const MAX_STAGED_COST: u32 = 16;
 
 /// Returns the variants of a whole filter.
-pub fn variants(_: &LaunchContext, fused: &FusedGroup, filter: &Rc<Filter>) -> Vec<VariantGroup> {
+pub fn variants(fused: &FusedGroup, filter: &Rc<Filter>) -> Vec<VariantGroup> {
     let layout = ThreadLayout { v: SCAN_CHUNK, threads: THREADS, ..Default::default() };
     let guards = Guards::contiguous().narrow().noalias();
     let choice = Choice::Filter(filter.clone());
@@ -177,11 +177,7 @@ impl<'a> Blocks<'a> {
         let tile = PartialTile { elements: &elements, is_full: &is_full, n: &self.n, strided: false };
         let values = tile.values(l, ("own", &types), &load, roots, &mut out)?;
         let bits: Vec<Expr> = values.iter().map(|of_element| of_element[0].clone()).collect();
-        let of_lane = code.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
-        let of_lane = of_lane.plus(code.lane.clone().times(int32(SCAN_CHUNK as i32)));
-        let of_lane = bind(l, "first", of_lane, &mut out);
-        let numbers: Vec<Expr> =
-            (0..bits.len()).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
+        let numbers = code.numbers(l, &elements, &mut out);
         let in_tile = self.n.clone().minus(begin).min(Expr::int(SCAN_TILE));
         let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), &mut out);
         clear_outside(&bits, &numbers, (&is_full, &in_tile), &mut out);
