@@ -33,7 +33,6 @@ pub mod parts;
 pub mod pipeline;
 pub mod print;
 pub mod quotients;
-pub mod range;
 pub mod records_apart;
 pub mod remainders;
 pub mod split_rows;
@@ -123,7 +122,7 @@ pub struct Kernel {
     /// this list takes it out of the kernel; the text form does not have it.
     pub in_space: Vec<Expr>,
     /// Registers, of i64, whose values are at least 0 and at most this where they are used.
-    pub bounded: Vec<(Reg, i64)>,
+    pub bounded: Vec<(Reg, Expr)>,
     /// Scalar parameters, of i64, that are the last index of an extent with that limit; -1 if the extent is 0.
     pub last_indices: Vec<u32>,
     /// Whether the kernel makes several steps of an iteration; [`Gpu::Span`] is their number.

@@ -20,11 +20,13 @@
 //! takes two instructions instead of eight.
 
 mod bounds;
+mod sums;
 
-use super::range::Range;
 use super::{Expr, Kernel, Reg, Stmt};
+use crate::scalar::range::Range;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use bounds::Bounds;
+use sums::Sums;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
@@ -35,7 +37,7 @@ pub fn run(k: &mut Kernel) {
         // such kernels have few registers left, and the assembler computes the upper halves of 32-bit counters again
         // at each 64-bit use: sums over all pairs by tiles took 1.23 times as long (one H200)
         let counts = !k.stages_tiles() && !k.arrays.iter().any(|a| a.strided);
-        let mut pass = Narrow { k, low, lets, bounds, counts };
+        let mut pass = Narrow { k, low, lets, bounds, counts, sums: Sums::default() };
         pass.collect(body);
         pass.block(body);
     });
@@ -52,16 +54,20 @@ struct Narrow<'a> {
     bounds: Bounds,
     /// Whether loops count in 32 bits where their bounds fit.
     counts: bool,
+    /// Registers that are sums beyond 32 bits.
+    sums: Sums,
 }
 
 impl Narrow<'_> {
     /// Finds the i64 registers whose low half can be computed separately.
     fn collect(&mut self, body: &[Stmt]) {
         for s in body {
-            if let Stmt::Let(r, e, _) = s
-                && self.k.regs[r.0 as usize].1 == Ty::I64
-            {
-                self.lets[r.0 as usize] = self.is_ring(e);
+            match s {
+                Stmt::Let(r, e, _) if self.k.regs[r.0 as usize].1 == Ty::I64 => {
+                    self.lets[r.0 as usize] = self.is_ring(e);
+                }
+                Stmt::Var(r, _) => self.sums.changes(*r),
+                _ => {}
             }
             s.blocks().into_iter().for_each(|b| self.collect(b));
         }
@@ -84,6 +90,8 @@ impl Narrow<'_> {
             match &mut s {
                 Stmt::Let(r, e, loc) => {
                     self.indices(e);
+                    self.sums.define(*r);
+                    self.note_sum(*r, e);
                     if let Some(range) = self.bounds.of_let(self.k, *r, e)
                         && self.k.regs[r.0 as usize].1 == Ty::I64
                     {
@@ -146,12 +154,19 @@ impl Narrow<'_> {
                     self.indices(a);
                     self.indices(b);
                     let wide = self.counter(r, a, b);
+                    self.sums.enter(Some(*r));
+                    if let Some(Stmt::Let(wide, ..)) = &wide {
+                        self.sums.define(*wide);
+                    }
                     self.block(body);
+                    self.sums.leave();
                     body.splice(0..0, wide);
                 }
                 Stmt::While(c, body) => {
                     self.indices(c);
+                    self.sums.enter(None);
                     self.block(body);
+                    self.sums.leave();
                 }
                 Stmt::If(c, a, b) => {
                     self.indices(c);
@@ -174,11 +189,12 @@ impl Narrow<'_> {
 
     /// Counts a loop in 32 bits if its bounds fit in these. Returns the definition of the 64-bit counter.
     fn counter(&mut self, r: &mut Reg, begin: &mut Expr, end: &mut Expr) -> Option<Stmt> {
-        if !self.counts || self.k.regs[r.0 as usize].1 != Ty::I64 {
-            return None;
-        }
         let (first, last) = (self.range(begin)?, self.range(end)?);
         let range = Range::new(first.least, last.most.saturating_sub(1).max(first.least));
+        if !self.counts || self.k.regs[r.0 as usize].1 != Ty::I64 {
+            self.bounds.set(*r, range);
+            return None;
+        }
         (*begin, *end) = (self.low(begin), self.low(end));
         let half = self.half(*r);
         self.low[r.0 as usize] = Some(half);
@@ -216,21 +232,22 @@ impl Narrow<'_> {
         use BinaryOp::{And, Div, Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Or, Rem};
         let is_bounded = |e: &Expr| self.k.ty(e) == Ty::I64 && self.range(e).is_some();
         *e = match &*e {
-            Expr::Binary(Div | Rem, ..) if is_bounded(e) => Expr::Cast(Ty::I64, Box::new(self.low(e))),
-            Expr::Binary(op @ (Eq | Ne | Lt | Le | Gt | Ge), a, b) if is_bounded(a) || is_bounded(b) => {
-                let range = |e: &Expr| match e {
-                    Expr::Lit(l) if l.ty == Ty::I64 => Some(Range::from(*l)),
-                    e => self.range(e),
-                };
-                match range(a).zip(range(b)).and_then(|(a, b)| a.compare(*op, b)) {
+            Expr::Binary(Div | Rem, a, b) if is_bounded(e) && is_bounded(a) && is_bounded(b) => {
+                Expr::Cast(Ty::I64, Box::new(self.low(e)))
+            }
+            Expr::Binary(op @ (Eq | Ne | Lt | Le | Gt | Ge), a, b) if self.k.ty(a) == Ty::I64 => {
+                match self.known(a).zip(self.known(b)).and_then(|(a, b)| a.compare(*op, b)) {
                     Some(holds) => Expr::Lit(Lit::bool(holds)),
                     None if is_bounded(a) && is_bounded(b) => Expr::binary(*op, self.low(a), self.low(b)),
-                    None => return,
+                    None => match self.compared(*op, a, b) {
+                        Some(compared) => compared,
+                        None => return,
+                    },
                 }
             }
-            Expr::Binary(op @ (Min | Max), a, b) if is_bounded(a) && is_bounded(b) => {
+            Expr::Binary(op @ (Min | Max), a, b) if self.k.ty(a) == Ty::I64 => {
                 let is_less = if *op == Min { Le } else { Ge };
-                match self.range(a).zip(self.range(b)).and_then(|(a, b)| a.compare(is_less, b)) {
+                match self.known(a).zip(self.known(b)).and_then(|(a, b)| a.compare(is_less, b)) {
                     Some(holds) => if holds { a } else { b }.as_ref().clone(),
                     None => return,
                 }
@@ -251,9 +268,14 @@ impl Narrow<'_> {
         };
     }
 
-    /// Returns the range of an integer, if one is known.
+    /// Returns the range of an integer, if one is known that fits in 32 bits.
     fn range(&self, e: &Expr) -> Option<Range> {
         self.bounds.range(self.k, e)
+    }
+
+    /// Returns the range of an integer, if one is known.
+    fn known(&self, e: &Expr) -> Option<Range> {
+        self.bounds.known(self.k, e)
     }
 
     fn index(&mut self, i: &mut Expr) {
@@ -266,9 +288,10 @@ impl Narrow<'_> {
     /// Returns the low 32 bits of an i64 expression, as i32.
     fn low(&mut self, e: &Expr) -> Expr {
         use BinaryOp::{And, Div, Max, Min, Rem, Shr};
+        let fit = |a: &Expr, b: &Expr| self.range(a).is_some() && self.range(b).is_some();
         match e {
-            // a quotient has a bound only if both operands do, so their low halves are their values
-            Expr::Binary(op @ (Div | Rem), a, b) if self.range(e).is_some() => match power(b) {
+            // the low halves of operands that fit are their values
+            Expr::Binary(op @ (Div | Rem), a, b) if fit(a, b) && self.range(e).is_some() => match power(b) {
                 Some(shift) if *op == Div => Expr::binary(Shr, self.low(a), Expr::Lit(Lit::i32(shift))),
                 Some(shift) => Expr::binary(And, self.low(a), Expr::Lit(Lit::i32((1 << shift) - 1))),
                 None => {
@@ -279,11 +302,14 @@ impl Narrow<'_> {
                     Expr::Cast(Ty::I32, Box::new(Expr::binary(*op, a, b)))
                 }
             },
-            Expr::Binary(op @ (Min | Max | And), a, b) if [a, b].iter().all(|e| self.range(e).is_some()) => {
+            Expr::Binary(op @ (Min | Max | And), a, b) if fit(a, b) => {
                 Expr::binary(*op, self.low(a), self.low(b))
             }
+            Expr::Binary(op @ (Min | Max), a, b) => self.least_or_most(*op, a, b).unwrap_or_else(|| cut(e)),
             // a bounded shift is by less than 31 bits; larger ones would differ in 32 bits
-            Expr::Binary(Shr, a, b) if self.range(e).is_some() => Expr::binary(Shr, self.low(a), self.low(b)),
+            Expr::Binary(Shr, a, b) if fit(a, b) && self.range(e).is_some() => {
+                Expr::binary(Shr, self.low(a), self.low(b))
+            }
             Expr::Lit(l) => Expr::Lit(Lit::i32(l.as_i64() as i32)),
             Expr::Reg(r) => match self.low.get(r.0 as usize) {
                 Some(Some(half)) => Expr::Reg(*half),

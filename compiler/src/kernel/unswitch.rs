@@ -125,8 +125,8 @@ fn with_own_registers(k: &mut Kernel, body: &[Stmt]) -> Vec<Stmt> {
         _ => None,
     });
     let of_space: Vec<Expr> = of_space.collect();
-    let bounded: Vec<(Reg, i64)> =
-        k.bounded.iter().filter_map(|(r, most)| Some((renamed(*r)?, *most))).collect();
+    let bounded: Vec<(Reg, Expr)> =
+        k.bounded.iter().filter_map(|(r, most)| Some((renamed(*r)?, renaming.expr(most)))).collect();
     k.in_space.extend(of_space);
     k.bounded.extend(bounded);
     renaming.block(body)

@@ -18,8 +18,8 @@
 //! If the range of a value is known, be it narrow or of 32 bits, its quotient by a constant becomes a product and a
 //! shift in 32 bits (Granlund and Montgomery 1994). The assembler knows no ranges, and multiplies in 64 bits.
 
-use super::range::Range;
 use super::{Expr, Kernel, Reg, Stmt};
+use crate::scalar::range::Range;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap;
 

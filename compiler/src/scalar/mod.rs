@@ -10,6 +10,7 @@ pub mod half;
 mod lit;
 pub mod near;
 pub mod ops;
+pub mod range;
 
 pub use eval::{
     Fault, eval_binary, eval_cast, eval_known_binary, eval_known_cast, eval_known_unary, eval_mul_add,

@@ -133,6 +133,7 @@ pub fn main(
     let at = bind(l, "at", at, &mut out);
     // threads out of bounds must load and reach barriers; they compute the last element again, and store nothing
     let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
+    l.k.kernel.in_space.push(i.clone());
     let mut element = Element { env: Env::default(), known: vec![(params.index, i.clone())] };
     for (of, staged) in params.nest.loops.iter().zip(&params.staged) {
         let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();

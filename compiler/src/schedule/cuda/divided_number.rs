@@ -144,7 +144,7 @@ impl DividedNumber {
     /// Notes that an index may be as large as those of an axis, or `beyond` them.
     fn note_index(&self, l: &mut Lower, index: &Expr, axis: usize, beyond: i64) {
         match (index, self.most[axis]) {
-            (Expr::Reg(r), Some(most)) => l.k.kernel.bounded.push((*r, most + beyond)),
+            (Expr::Reg(r), Some(most)) => l.k.kernel.bounded.push((*r, Expr::int(most + beyond))),
             (index, _) => self.note(l, std::slice::from_ref(index)),
         }
     }

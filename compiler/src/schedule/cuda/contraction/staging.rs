@@ -149,7 +149,7 @@ impl Block<'_> {
             let at = bind(l, "k", at, &mut body);
             // so that divisions of k take 32 bits
             if let Expr::Reg(k) = at {
-                l.k.kernel.bounded.push((k, i64::from(MAX_LENGTH) - 1));
+                l.k.kernel.bounded.push((k, Expr::int(i64::from(MAX_LENGTH) - 1)));
             }
             vars.push((self.params.k, at));
             let values = self.region(l, &vars, &s.parts, &mut body)?;

@@ -30,6 +30,9 @@ pub fn tree(
         let left = bind(l, "remaining", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
         let values = level(l, lanes, left, out, &mut |l, lanes, t, column, out| {
             let base = bind(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
+            if let Expr::Reg(r) = base {
+                l.k.kernel.bounded.push((r, count.clone()));
+            }
             let left = bind(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);
             let values = tile(l, lanes, base, left, out)?;
             column.go_on(l, lanes, values, out)

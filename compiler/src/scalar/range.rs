@@ -1,6 +1,6 @@
 //! Ranges of integers, as far as types and operations determine them.
 
-use crate::scalar::{BinaryOp, Lit, Ty};
+use super::{BinaryOp, Lit, Ty};
 
 /// The least and the greatest value that an integer may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
