@@ -14,7 +14,7 @@
 //! The proofs are about linear forms of indices and lengths: a form is not negative if it follows from the conditions
 //! around the node, and from 0 <= index < extent. A condition is used if it compares sums of indices, lengths and
 //! constants that cannot overflow (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum
-//! (`guarded/quotients.rs`). An integer division whose divisor is proven to be positive leaves no error record.
+//! (`guarded/quotients.rs`), or a number of a narrow type (`guarded/types.rs`). An integer division whose divisor is proven to be positive leaves no error record.
 
 mod known;
 mod once;
@@ -22,6 +22,7 @@ mod quotients;
 mod rules;
 mod sizes;
 mod steps;
+mod types;
 
 use super::equations::Equations;
 use super::linear::{self, Linear, is_i64};
@@ -90,7 +91,7 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
 }
 
 /// Whether it must be proven for an operation that it reads in bounds or does not divide by 0.
-fn is_wanted(g: &Graph, op: &Op) -> bool {
+pub fn is_wanted(g: &Graph, op: &Op) -> bool {
     matches!(op, Op::At(..)) || may_divide_by_zero(g, op)
 }
 
@@ -342,7 +343,10 @@ impl<'a> Guards<'a> {
             return if (op == BinaryOp::Max) == (*k > 0) { side(a) || side(b) } else { side(a) && side(b) };
         }
         let mut terms = form.terms.keys();
-        if terms.any(|t| self.follows_by_quotient(g, (form, *t), index, conditions, left)) {
+        if terms.any(|t| {
+            self.follows_by_quotient(g, (form, *t), index, conditions, left)
+                || self.follows_by_type(g, (form, *t), index, conditions, left)
+        }) {
             return true;
         }
         if conditions.iter().any(|known| self.follows(g, &form.minus(known), index, &[], left)) {

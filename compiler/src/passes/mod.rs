@@ -31,6 +31,7 @@ pub mod split;
 pub mod stages;
 pub mod states;
 pub mod steps;
+pub mod tables;
 pub mod totals;
 pub mod tuples;
 pub mod unroll;

@@ -4,7 +4,7 @@
 use super::{
     arms, behind, bounds, chains, closed_loops, dce, elementary, fast, flatten, fuse, guard, half, hoist,
     lengths, loops, moved, ordered, panels, pointwise, prove, scans, shapes, simplify, sorted_values, sorts,
-    split, stages, states, steps, totals, tuples, unroll,
+    split, stages, states, steps, tables, totals, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -74,6 +74,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "panels", run: panels::run },
     // comes after the passes that may make a reduction independent of an element
     Pass { name: "guard", run: guard::run },
+    // comes after the passes that prove reads: stores costly functions of bytes
+    Pass { name: "tables", run: tables::run },
     // computes f16 and bf16 in f32
     Pass { name: "half", run: half::run },
     Pass { name: "dce", run: dce::run },

@@ -10,16 +10,15 @@
 //! shape rules, and for indices that have become constants since. After that it proves clamped indices, and reads
 //! that conditions keep in bounds (`core/guarded.rs`).
 
+use crate::core::Function;
 use crate::core::equations::Equations;
-use crate::core::guarded::prove_guarded;
+use crate::core::guarded::{is_wanted, prove_guarded};
 use crate::core::prove::prove_all;
-use crate::core::{Function, Op};
 use crate::error::Result;
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
-    let is_total = |n| matches!(f.graph.op(n), Op::At(..));
-    if !f.needs(is_total) {
+    if !f.needs(|n| is_wanted(&f.graph, f.graph.op(n))) {
         return Ok(f);
     }
     let equations = Equations::of(&f);

@@ -6,7 +6,7 @@
 //! small, wherever it comes from: the vector has memory before anything is computed. (An extent of a matrix that the
 //! function returns may be any number, if the other extent is 0.)
 
-use super::{Guards, MAX_STEPS, is_clamp};
+use super::{Guards, MAX_STEPS, is_clamp, types};
 use crate::core::index_space::without_bound;
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::extent;
@@ -80,6 +80,7 @@ impl Guards<'_> {
         matches!(g.op(t), Op::Len(..))
             || self.small.contains(&t)
             || self.indices.iter().any(is_extent)
+            || types::range(g, t).is_some()
             || self.is_small_operation(g, t, depth)
     }
 

@@ -1,0 +1,194 @@
+//! Tables of bytes: a costly function of one byte has at most 256 values, so it is computed for all bytes, stored, and
+//! read at the byte. Images are mapped so: gamma curves, equalised histograms, colours from palettes.
+//!
+//! ```text
+//!                                            %t = materialize (generate 256 (%q) { pow (cast f32 (cast u8 %q)), 2.2 })
+//! generate n (%i) {
+//!   pow (cast f32 (elem %x, %i)), 2.2   ->   generate n (%i) { elem %t, (cast i64 (elem %x, %i)) }
+//! }
+//! ```
+//!
+//! A function is costly if it has an elementary function, a loop, or a 64-bit division by what is no constant. The
+//! byte is one that the element reads at its own index, or is computed from such reads. In a stencil, an element reads
+//! other indices, too; there the function is computed once for each element that is staged. A function that may leave
+//! an error record stays, because bytes that do not occur must leave none.
+
+use crate::core::graph::replace::replaced;
+use crate::core::records::may_record;
+use crate::core::rewrite::rewrite_from;
+use crate::core::simplify::simplify;
+use crate::core::{Function, Graph, Lambda, NodeId, Op, kept_records};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
+
+/// The number of values of a byte.
+const BYTES: i64 = 256;
+/// Arrays of a constant length below this are computed without a table, which would be a launch for few elements.
+const MIN_LENGTH: i64 = 16 * BYTES;
+
+/// Runs the pass.
+pub fn run(f: Function) -> Result<Function> {
+    let g = &f.graph;
+    let is_byte = |n: NodeId| g.ty(n).is_scalar() && is_byte(g.ty(n).elem) && !g.is_closed(n);
+    if !f.needs(is_byte) || !f.needs(|n| !g.is_closed(n) && is_costly(g, n)) {
+        return Ok(f);
+    }
+    Ok(rewrite_from(&f, false, &mut |g, op, _| {
+        let Op::Generate(extents, lambda) = &op else { return g.add(op) };
+        if !is_closed(g, lambda) || !may_be_long(g, extents) {
+            return g.add(op);
+        }
+        let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+        let lambda = g.lambda(&types, |g, index| {
+            let body = g.open(lambda, index);
+            Element { index, sources: HashMap::default(), made: HashMap::default() }.with_tables(g, body)
+        });
+        g.add(Op::Generate(extents.clone(), lambda))
+    }))
+}
+
+fn is_byte(ty: Ty) -> bool {
+    matches!(ty, Ty::U8 | Ty::I8)
+}
+
+/// Whether an array has no constant length, or a long one.
+fn may_be_long(g: &Graph, extents: &[NodeId]) -> bool {
+    let mut extents = extents.iter().map(|n| g.as_lit(*n).and_then(Lit::as_int));
+    let length = extents.try_fold(1, |n: i64, extent| Some(n.saturating_mul(extent?)));
+    length.is_none_or(|n| n >= MIN_LENGTH)
+}
+
+/// Whether a lambda depends on nothing but its parameters.
+fn is_closed(g: &Graph, lambda: &Lambda) -> bool {
+    g.node(lambda.body).free.iter().all(|v| lambda.params.iter().any(|p| p.0 == *v))
+}
+
+/// Whether an operation costs more than a read of a small table.
+fn is_costly(g: &Graph, n: NodeId) -> bool {
+    let op = g.op(n);
+    let divides = match op {
+        Op::Binary(BinaryOp::Div | BinaryOp::Rem, _, by) => {
+            g.ty(n).elem.size() == 8 && g.as_lit(*by).is_none()
+        }
+        _ => false,
+    };
+    divides || op.is_elementary() || op.is_loop()
+}
+
+/// What a value of an element is computed from, beside what is the same for all elements.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    Nothing,
+    Byte(NodeId),
+    /// The element's index, and arrays at that index.
+    Index,
+    /// Several bytes, or arrays at other indices.
+    Other,
+}
+
+impl Source {
+    fn and(self, other: Source) -> Source {
+        match (self, other) {
+            (Source::Nothing, a) | (a, Source::Nothing) => a,
+            (a, b) if a == b => a,
+            (Source::Other, _) | (_, Source::Other) => Source::Other,
+            // a byte, and the index or another byte
+            _ => Source::Index,
+        }
+    }
+}
+
+/// An element of an array.
+struct Element<'a> {
+    /// The variables of its index.
+    index: &'a [NodeId],
+    /// What its values are computed from.
+    sources: HashMap<NodeId, Source>,
+    /// Its values with tables.
+    made: HashMap<NodeId, NodeId>,
+}
+
+impl Element<'_> {
+    /// Rebuilds a value with tables for the functions of bytes in it.
+    fn with_tables(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
+        if g.is_closed(n) {
+            return n;
+        }
+        if let Some(made) = self.made.get(&n) {
+            return *made;
+        }
+        let before = g.set_loc(g.node(n).loc.clone());
+        let op = g.op(n).clone();
+        let made = match self.source(g, n) {
+            Source::Byte(byte) if is_costly_of(g, n, byte) && !may_record(g, n) => read(g, n, byte),
+            _ => {
+                let operands: Vec<NodeId> = op.operands().map(|o| self.with_tables(g, o)).collect();
+                if op.operands().eq(operands.iter().copied()) {
+                    n
+                } else {
+                    let made = g.add(op.with(&operands, op.lambda().cloned()));
+                    let (bound, once) = (g.node(n).bound, g.node(n).once);
+                    g.keep_marks(bound, once, made);
+                    made
+                }
+            }
+        };
+        g.set_loc(before);
+        self.made.insert(n, made);
+        made
+    }
+
+    fn source(&mut self, g: &Graph, n: NodeId) -> Source {
+        if g.is_closed(n) {
+            return Source::Nothing;
+        }
+        if let Some(known) = self.sources.get(&n) {
+            return *known;
+        }
+        let op = g.op(n);
+        let of_operands = op.operands().fold(Source::Nothing, |all, o| all.and(self.source(g, o)));
+        let source = match op {
+            Op::Var(..) if self.index.contains(&n) => Source::Index,
+            Op::Var(..) => Source::Other,
+            Op::Elem(_, at) if of_operands == Source::Index && !at.iter().all(|i| self.is_own(g, *i)) => {
+                Source::Other
+            }
+            _ if !g.ty(n).is_scalar() || op.lambda().is_some_and(|l| !is_closed(g, l)) => Source::Other,
+            _ if of_operands == Source::Index && is_byte(g.ty(n).elem) => Source::Byte(n),
+            _ => of_operands,
+        };
+        self.sources.insert(n, source);
+        source
+    }
+
+    /// Whether a coordinate is one of the element's own, or the same for all elements.
+    fn is_own(&self, g: &Graph, i: NodeId) -> bool {
+        self.index.contains(&i) || g.is_closed(i)
+    }
+}
+
+/// Whether a value is a costly function of a byte.
+fn is_costly_of(g: &Graph, n: NodeId, byte: NodeId) -> bool {
+    let inside = g.reachable_until([n], |m| m == byte || g.is_closed(m));
+    inside.into_iter().any(|m| m != byte && !g.is_closed(m) && is_costly(g, m))
+}
+
+/// Stores a function of a byte, and returns its value at that byte.
+fn read(g: &mut Graph, value: NodeId, byte: NodeId) -> NodeId {
+    let ty = g.ty(byte).elem;
+    let least = if ty == Ty::I8 { -BYTES / 2 } else { 0 };
+    let length = g.lit(Lit::i64(BYTES));
+    let lambda = g.lambda(&[Ty::I64], |g, at| {
+        let least = g.lit(Lit::i64(least));
+        let number = simplify(g, Op::Binary(BinaryOp::Add, at[0], least));
+        let each = g.add(Op::Cast(ty, number));
+        replaced(g, value, byte, each, &mut HashMap::default())
+    });
+    let table = g.add(Op::Generate(vec![length], lambda));
+    let table = kept_records::once(g, table);
+    let number = g.add(Op::Cast(Ty::I64, byte));
+    let least = g.lit(Lit::i64(-least));
+    let at = simplify(g, Op::Binary(BinaryOp::Add, number, least));
+    g.add(Op::Elem(table, vec![at]))
+}
