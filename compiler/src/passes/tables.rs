@@ -8,10 +8,11 @@
 //! }
 //! ```
 //!
-//! A function is costly if it has an elementary function, a loop, or a 64-bit division by what is no constant. The
-//! byte is one that the element reads at its own index, or is computed from such reads. In a stencil, an element reads
-//! other indices, too; there the function is computed once for each element that is staged. A function that may leave
-//! an error record stays, because bytes that do not occur must leave none.
+//! A function is costly if it has an elementary function, or a 64-bit division by what is no constant. One with loops
+//! stays: for fewer than 256 elements, the table would take more of them than the program. So does one that may leave
+//! an error record, because bytes that do not occur must leave none. The byte is one that the element reads at its own
+//! index, or is computed from such reads. What a stencil reads at other indices is read from a table if it is an array
+//! of its own, such as a map that the stencil reads.
 
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
@@ -73,7 +74,7 @@ fn is_costly(g: &Graph, n: NodeId) -> bool {
         }
         _ => false,
     };
-    divides || op.is_elementary() || op.is_loop()
+    divides || op.is_elementary()
 }
 
 /// What a value of an element is computed from, beside what is the same for all elements.
@@ -154,7 +155,7 @@ impl Element<'_> {
             Op::Elem(_, at) if of_operands == Source::Index && !at.iter().all(|i| self.is_own(g, *i)) => {
                 Source::Other
             }
-            _ if !g.ty(n).is_scalar() || op.lambda().is_some_and(|l| !is_closed(g, l)) => Source::Other,
+            _ if !g.ty(n).is_scalar() || op.is_loop() => Source::Other,
             _ if of_operands == Source::Index && is_byte(g.ty(n).elem) => Source::Byte(n),
             _ => of_operands,
         };

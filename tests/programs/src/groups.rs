@@ -52,6 +52,7 @@ fn counted(c: &mut Corpus) {
         },
     )
     .because(reason::BINS)
+    .because(reason::TABLE)
     .fewest(3);
     c.add(
         "radial_distribution_counted",

@@ -424,7 +424,8 @@ fn colours(c: &mut Corpus) {
         |u: MExp<u8>| ((u.cast::<f32>() / 255.0).powf(0.4545) * 255.0).round().cast::<u8>(),
         |[u]| u.map(|x| ((x / 255.0).powf(0.4545) * 255.0).round()),
     )
-    .within(0.01);
+    .within(0.01)
+    .because(reason::TABLE);
     c.add(
         "contrast_stretch",
         ["u"],

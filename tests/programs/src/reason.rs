@@ -97,6 +97,12 @@ pub const BINS: Reason = Reason::new(
     &[Bytes],
     "each part of the vector has bins of its own, which a second launch joins: with as many bins as elements they are as long as the vector",
 );
+/// Functions of bytes.
+pub const TABLE: Reason = Reason::new(
+    Launches,
+    &[Work],
+    "a costly function of a byte is computed for all 256 bytes by a launch of its own, and read from that table",
+);
 /// Destinations of which the last element counts.
 pub const LAST: Reason = Reason::new(
     Bytes,
