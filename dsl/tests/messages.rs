@@ -1,7 +1,8 @@
 //! What authors are told when shapes do not fit: the word that they wrote, the sizes, and their line.
 
+use arraygpu_compiler::driver::{Targets, compile_for};
 use arraygpu_dsl::prelude::*;
-use arraygpu_dsl::{Volume, eval};
+use arraygpu_dsl::{Volume, call_of, eval};
 
 /// Checks that a function that is called in this line or the next ones fails with these words.
 macro_rules! says {
@@ -222,4 +223,17 @@ fn lengths_and_numbers() {
         (X,),
         "iterate_collect: the state before and after a step: the lengths 3 and 2 differ"
     );
+}
+
+/// Two elements of a GPU's thread share the loop, which is written anew for both.
+#[test]
+fn warnings_name_the_line_of_a_loop_that_elements_share() {
+    let line = line!() + 1;
+    let f = |m: A| m.map_rows(|r| r.map(|v| r.map(|w| (v - w).abs()).sum()).max());
+    let function = call_of(f, &(M,)).expect("it is made").function;
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = compile_for("t", vec![function], targets).expect("it compiles");
+    let warnings = &compiled.functions[0].warnings;
+    let wanted = format!("(messages.rs:{line}) is a sequential loop in each thread of a GPU");
+    assert!(!warnings.is_empty() && warnings.iter().all(|w| w.contains(&wanted)), "{warnings:?}");
 }

@@ -302,7 +302,9 @@ fn inner_stored(
         Op::Dot { init, a, b } => Op::Dot { init, a: flattened(g, a), b: flattened(g, b) },
         _ => return element,
     };
+    let before = g.set_loc(g.node(n).loc.clone());
     let made = g.add(made);
+    g.set_loc(before);
     if made == n { element } else { replaced(g, element, n, made, &mut HashMap::default()) }
 }
 

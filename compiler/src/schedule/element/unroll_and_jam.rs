@@ -92,6 +92,10 @@ fn pair(g: &mut Graph, a: NodeId, b: NodeId) -> Option<[NodeId; 2]> {
         let both = [g.open(&f, &side(0)), g.open(&h, &side(width))];
         tuple(g, both)
     });
+    // warnings name the author's line
+    let before = g.set_loc(g.node(a).loc.clone());
     let mut component = |which: u32| g.add(Op::Reduce { join: join.clone(), init, src, which });
-    Some([component(which), component(which + width as u32)])
+    let both = [component(which), component(which + width as u32)];
+    g.set_loc(before);
+    Some(both)
 }

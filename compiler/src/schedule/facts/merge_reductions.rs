@@ -55,7 +55,12 @@ fn component_of(l: &mut LaunchContext, first: NodeId, n: NodeId) -> Option<NodeI
     });
     let op = l.g.op(n).clone();
     let Op::Reduce { which, .. } = op else { return None };
-    (a == b).then(|| l.g.add(Op::Reduce { join, init, src, which }))
+    (a == b).then(|| {
+        let before = l.g.set_loc(l.g.node(first).loc.clone());
+        let made = l.g.add(Op::Reduce { join, init, src, which });
+        l.g.set_loc(before);
+        made
+    })
 }
 
 /// Returns a node with the terms of each sum in one order.
