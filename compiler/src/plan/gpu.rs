@@ -217,7 +217,8 @@ impl Grid {
             Grid::Parts(columns) => n.div_ceil(TILE as u64) * (COLUMNS as u64 / u64::from(columns)),
             Grid::Joins(each) => segment.div_ceil(each.into()),
             Grid::Fills(each) => n.saturating_mul(segment).div_ceil(each.into()),
-            Grid::Shares(each) => n.saturating_mul(segment.div_ceil(each.into())),
+            // elements without bins leave records
+            Grid::Shares(each) => n.saturating_mul(segment.div_ceil(each.into()).max(1)),
             Grid::Tickets { .. } => n.div_ceil(span.into()).max(1),
             Grid::One => 1,
         }

@@ -210,7 +210,8 @@ impl Code<'_> {
         let mut out = Vec::new();
         let each = Expr::int(FOR_BLOCK.into());
         let up = self.count.clone().plus(Expr::int(i64::from(FOR_BLOCK) - 1));
-        let blocks = bind(l, "blocks", Expr::binary(BinaryOp::Div, up, each), &mut out);
+        let blocks = Expr::binary(BinaryOp::Max, Expr::binary(BinaryOp::Div, up, each), Expr::int(1));
+        let blocks = bind(l, "blocks", blocks, &mut out);
         let block = bind(l, "block", to_i64(Expr::Place(Gpu::Block)), &mut out);
         let part = bind(l, "part", Expr::binary(BinaryOp::Div, block.clone(), blocks.clone()), &mut out);
         let number = bind(l, "number", Expr::binary(BinaryOp::Rem, block, blocks.clone()), &mut out);
