@@ -9,6 +9,7 @@ pub mod arithmetic;
 pub mod begins;
 pub mod bins;
 pub mod bounds;
+pub mod byte_tables;
 pub mod calls;
 pub mod destinations;
 pub mod deviations;

@@ -6,7 +6,7 @@
 use super::sizes::sizes;
 use super::walk::Walk;
 use super::{Counts, Size, asked, launched, structure};
-use crate::core::{Function, NodeId, Op, TILE};
+use crate::core::{Function, NodeId, Op, TILE, byte_tables};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use std::iter::once;
@@ -76,7 +76,7 @@ pub const ALLOWED: &[Allowed] = &[
     },
     Allowed {
         what: "tables of bytes",
-        is: |_, fused| fused.needs(|n| reads_table(fused, n)),
+        is: |_, fused| fused.needs(|n| byte_tables::read(&fused.graph, n).is_some()),
         operations: 4.0,
         loads: MOST,
         reason: "a costly function of a byte is computed for all 256 bytes (`passes/tables`), of which 64 elements \
@@ -131,19 +131,6 @@ fn asks_label(f: &Function, n: NodeId) -> bool {
     let Op::Unary(UnaryOp::Unlikely, asked) = *g.op(n) else { return false };
     let Op::Binary(BinaryOp::Ne, label, none) = *g.op(asked) else { return false };
     g.ty(label).elem == Ty::U32 && g.as_lit(none).is_some_and(|l| l.bits == 0)
-}
-
-/// Whether a node reads a table of the values of a byte.
-fn reads_table(f: &Function, n: NodeId) -> bool {
-    let g = &f.graph;
-    let Op::Elem(table, index) = g.op(n) else { return false };
-    let Op::Materialize(table) = *g.op(*table) else { return false };
-    let is_of_bytes =
-        |extents: &[NodeId]| matches!(extents, [n] if g.as_lit(*n).is_some_and(|n| n.as_i64() == 256));
-    matches!(g.op(table), Op::Generate(extents, _) if is_of_bytes(extents))
-        && index
-            .iter()
-            .any(|i| matches!(*g.op(*i), Op::Cast(Ty::I64, b) if matches!(g.ty(b).elem, Ty::U8 | Ty::I8)))
 }
 
 /// Returns the greatest ratios of operations and of loads that a function may have, and why.

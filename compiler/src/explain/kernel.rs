@@ -8,7 +8,7 @@ use super::reason::reason;
 use super::scope::{Scope, Unit, Units, next_of};
 use super::time::{Computing, predicted};
 use super::variants;
-use crate::core::{Graph, NodeId, Op, ScanPart, verify};
+use crate::core::{Function, Graph, NodeId, Op, ScanPart, byte_tables, verify};
 use crate::driver::Compiled;
 use crate::plan::{Access, Place};
 use crate::schedule::facts::bins::Bins;
@@ -156,7 +156,7 @@ fn computes(units: &Units, unit: &Unit, fused: &FusedGroup, body: &Body) -> Vec<
             Op::Dot { .. } | Op::PanelDot { .. } => ("reduces by multiply-add", result(it)),
             Op::SquaredDeviations { .. } => ("reduces to squared deviations", result(it)),
             Op::Fold { .. } => ("folds", result(it)),
-            _ => ("stores", Some(result(it).unwrap_or_else(|| "a temporary".into()))),
+            _ => ("stores", Some(result(it).unwrap_or_else(|| temporary(f, it.node).into()))),
         };
         Computed { what, value, lines: lines.clone() }
     };
@@ -177,6 +177,16 @@ fn computes(units: &Units, unit: &Unit, fused: &FusedGroup, body: &Body) -> Vec<
         }
     }
     out
+}
+
+/// Returns what a stored array is that is no result.
+fn temporary(f: &Function, n: NodeId) -> &'static str {
+    let g = &f.graph;
+    let is_it = |table: NodeId| table == n || matches!(*g.op(table), Op::Materialize(values) if values == n);
+    match f.needs(|m| byte_tables::read(g, m).is_some_and(is_it)) {
+        true => "the values of a function of a byte",
+        false => "a temporary",
+    }
 }
 
 /// Returns the operations that are taken out of the loops of the elements' code.

@@ -14,6 +14,7 @@
 //! index, or is computed from such reads. What a stencil reads at other indices is read from a table if it is an array
 //! of its own, such as a map that the stencil reads.
 
+use crate::core::byte_tables::{self, BYTES};
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
 use crate::core::rewrite::rewrite_from;
@@ -23,15 +24,13 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The number of values of a byte.
-const BYTES: i64 = 256;
 /// Arrays of a constant length below this are computed without a table, which would be a launch for few elements.
 const MIN_LENGTH: i64 = 16 * BYTES;
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     let g = &f.graph;
-    let is_byte = |n: NodeId| g.ty(n).is_scalar() && is_byte(g.ty(n).elem) && !g.is_closed(n);
+    let is_byte = |n: NodeId| g.ty(n).is_scalar() && byte_tables::is_byte(g.ty(n).elem) && !g.is_closed(n);
     if !f.needs(is_byte) || !f.needs(|n| !g.is_closed(n) && is_costly(g, n)) {
         return Ok(f);
     }
@@ -47,10 +46,6 @@ pub fn run(f: Function) -> Result<Function> {
         });
         g.add(Op::Generate(extents.clone(), lambda))
     }))
-}
-
-fn is_byte(ty: Ty) -> bool {
-    matches!(ty, Ty::U8 | Ty::I8)
 }
 
 /// Whether an array has no constant length, or a long one.
@@ -156,7 +151,7 @@ impl Element<'_> {
                 Source::Other
             }
             _ if !g.ty(n).is_scalar() || op.is_loop() => Source::Other,
-            _ if of_operands == Source::Index && is_byte(g.ty(n).elem) => Source::Byte(n),
+            _ if of_operands == Source::Index && byte_tables::is_byte(g.ty(n).elem) => Source::Byte(n),
             _ => of_operands,
         };
         self.sources.insert(n, source);
