@@ -20,6 +20,7 @@
 //! takes two instructions instead of eight.
 
 mod bounds;
+mod sides;
 mod sums;
 
 use super::{Expr, Kernel, Reg, Stmt};

@@ -1,5 +1,5 @@
 //! Tables of bytes: a costly function of one byte has at most 256 values, so it is computed for all bytes, stored, and
-//! read at the byte. Images are mapped so: gamma curves, equalised histograms, colours from palettes.
+//! read at the byte. Images are mapped so: by gamma curves and equalised histograms.
 //!
 //! ```text
 //!                                            %t = materialize (generate 256 (%q) { pow (cast f32 (cast u8 %q)), 2.2 })
@@ -42,7 +42,7 @@ pub fn run(f: Function) -> Result<Function> {
         let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
         let lambda = g.lambda(&types, |g, index| {
             let body = g.open(lambda, index);
-            Element { index, sources: HashMap::default(), made: HashMap::default() }.with_tables(g, body)
+            Element::of(index).with_tables(g, body)
         });
         g.add(Op::Generate(extents.clone(), lambda))
     }))
@@ -77,9 +77,9 @@ fn is_costly(g: &Graph, n: NodeId) -> bool {
 enum Source {
     Nothing,
     Byte(NodeId),
-    /// The element's index, and arrays at that index.
+    /// The element's index, arrays at that index, or several bytes.
     Index,
-    /// Several bytes, or arrays at other indices.
+    /// Loops, and arrays at other indices.
     Other,
 }
 
@@ -101,11 +101,25 @@ struct Element<'a> {
     index: &'a [NodeId],
     /// What its values are computed from.
     sources: HashMap<NodeId, Source>,
+    /// What its functions of bytes do.
+    functions: HashMap<NodeId, Work>,
     /// Its values with tables.
     made: HashMap<NodeId, NodeId>,
 }
 
+/// What a function of a byte does to get from the byte to its value.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    is_costly: bool,
+    may_record: bool,
+}
+
 impl Element<'_> {
+    fn of(index: &[NodeId]) -> Element<'_> {
+        let (sources, functions, made) = Default::default();
+        Element { index, sources, functions, made }
+    }
+
     /// Rebuilds a value with tables for the functions of bytes in it.
     fn with_tables(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if g.is_closed(n) {
@@ -117,7 +131,7 @@ impl Element<'_> {
         let before = g.set_loc(g.node(n).loc.clone());
         let op = g.op(n).clone();
         let made = match self.source(g, n) {
-            Source::Byte(byte) if is_costly_of(g, n, byte) && !may_record(g, n) => read(g, n, byte),
+            Source::Byte(byte) if self.is_table(g, n) => read(g, n, byte),
             _ => {
                 let operands: Vec<NodeId> = op.operands().map(|o| self.with_tables(g, o)).collect();
                 if op.operands().eq(operands.iter().copied()) {
@@ -147,7 +161,10 @@ impl Element<'_> {
         let source = match op {
             Op::Var(..) if self.index.contains(&n) => Source::Index,
             Op::Var(..) => Source::Other,
-            Op::Elem(_, at) if of_operands == Source::Index && !at.iter().all(|i| self.is_own(g, *i)) => {
+            // of an array that is read at other indices
+            Op::Elem(_, at) | Op::At(_, at)
+                if of_operands == Source::Index && !at.iter().all(|i| self.is_own(g, *i)) =>
+            {
                 Source::Other
             }
             _ if !g.ty(n).is_scalar() || op.is_loop() => Source::Other,
@@ -158,16 +175,40 @@ impl Element<'_> {
         source
     }
 
+    /// Whether a function of a byte is costly and leaves no error record.
+    fn is_table(&mut self, g: &Graph, n: NodeId) -> bool {
+        let work = self.work(g, n);
+        work.is_costly && !work.may_record
+    }
+
+    fn work(&mut self, g: &Graph, n: NodeId) -> Work {
+        if let Some(known) = self.functions.get(&n) {
+            return *known;
+        }
+        let known = match self.source(g, n) {
+            Source::Byte(byte) if byte != n => None,
+            // what is the same for all elements is computed for none if there are none
+            Source::Nothing => Some(Work { may_record: may_record(g, n), ..Work::default() }),
+            _ => Some(Work::default()),
+        };
+        if let Some(known) = known {
+            self.functions.insert(n, known);
+            return known;
+        }
+        let op = g.op(n);
+        let own = Work { is_costly: is_costly(g, n), may_record: op.may_record(g) };
+        let work = op.operands().fold(own, |all, o| {
+            let of = self.work(g, o);
+            Work { is_costly: all.is_costly || of.is_costly, may_record: all.may_record || of.may_record }
+        });
+        self.functions.insert(n, work);
+        work
+    }
+
     /// Whether a coordinate is one of the element's own, or the same for all elements.
     fn is_own(&self, g: &Graph, i: NodeId) -> bool {
         self.index.contains(&i) || g.is_closed(i)
     }
-}
-
-/// Whether a value is a costly function of a byte.
-fn is_costly_of(g: &Graph, n: NodeId, byte: NodeId) -> bool {
-    let inside = g.reachable_until([n], |m| m == byte || g.is_closed(m));
-    inside.into_iter().any(|m| m != byte && !g.is_closed(m) && is_costly(g, m))
 }
 
 /// Stores a function of a byte, and returns its value at that byte.
