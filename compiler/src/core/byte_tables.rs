@@ -26,7 +26,8 @@ pub fn read(g: &Graph, n: NodeId) -> Option<NodeId> {
         }
         _ => false,
     };
-    let found = matches!(g.op(values), Op::Generate(extents, _) if matches!(extents[..], [n] if g.as_lit(n) == Some(Lit::i64(BYTES))))
-        && matches!(index[..], [i] if is_at_byte(i) || is_at_signed(i));
-    found.then_some(*table)
+    let Op::Generate(extents, _) = g.op(values) else { return None };
+    let ([n], [i]) = (&extents[..], &index[..]) else { return None };
+    let is_of_bytes = g.as_lit(*n) == Some(Lit::i64(BYTES));
+    (is_of_bytes && (is_at_byte(*i) || is_at_signed(*i))).then_some(*table)
 }

@@ -14,7 +14,8 @@
 //! The proofs are about linear forms of indices and lengths: a form is not negative if it follows from the conditions
 //! around the node, and from 0 <= index < extent. A condition is used if it compares sums of indices, lengths and
 //! constants that cannot overflow (`guarded/sizes.rs`). An index may also be a quotient or a remainder of such a sum
-//! (`guarded/quotients.rs`), or a number of a narrow type (`guarded/types.rs`). An integer division whose divisor is proven to be positive leaves no error record.
+//! (`guarded/quotients.rs`), or a number of a narrow type (`guarded/types.rs`). An integer division whose divisor is
+//! proven to be positive leaves no error record.
 
 mod known;
 mod once;
@@ -312,7 +313,8 @@ impl<'a> Guards<'a> {
     }
 
     /// Whether a form is not negative by a proof of at most `steps` steps. A step replaces a clamp by one of its
-    /// operands, an index by its least or greatest value, or a quotient by its bounds; or it subtracts a condition.
+    /// operands, an index or a number of a narrow type by its least or greatest value, or a quotient by its bounds; or
+    /// it subtracts a condition.
     fn follows(
         &self,
         g: &Graph,
@@ -325,11 +327,7 @@ impl<'a> Guards<'a> {
             return true;
         }
         let Some(left) = steps.checked_sub(1) else { return false };
-        let without = |term: NodeId, value: &Linear| {
-            let mut rest = form.clone();
-            let k = rest.terms.remove(&term).unwrap_or(0);
-            self.rules.resolve(&rest.minus(&value.scaled(-k)))
-        };
+        let without = |term: NodeId, value: &Linear| self.rules.resolve(&form.replaced(term, value));
         if let Some((&term, k)) = form.terms.iter().find(|(t, _)| is_clamp(g, **t))
             && let Op::Binary(op, a, b) = *g.op(term)
         {
@@ -342,11 +340,17 @@ impl<'a> Guards<'a> {
             };
             return if (op == BinaryOp::Max) == (*k > 0) { side(a) || side(b) } else { side(a) && side(b) };
         }
-        let mut terms = form.terms.keys();
-        if terms.any(|t| {
-            self.follows_by_quotient(g, (form, *t), index, conditions, left)
-                || self.follows_by_type(g, (form, *t), index, conditions, left)
-        }) {
+        let by_type = |t: NodeId, k: i64| {
+            types::range(g, t).is_some_and(|range| {
+                let bound =
+                    Linear { constant: if k > 0 { range.least } else { range.most }, ..Linear::default() };
+                self.follows(g, &without(t, &bound), index, conditions, left)
+            })
+        };
+        let mut terms = form.terms.iter();
+        if terms
+            .any(|(t, k)| self.follows_by_quotient(g, (form, *t), index, conditions, left) || by_type(*t, *k))
+        {
             return true;
         }
         if conditions.iter().any(|known| self.follows(g, &form.minus(known), index, &[], left)) {

@@ -66,6 +66,13 @@ impl Linear {
         (out, dropped)
     }
 
+    /// Returns the form with a value in place of a term.
+    pub fn replaced(&self, term: NodeId, value: &Linear) -> Linear {
+        let mut rest = self.clone();
+        let k = rest.terms.remove(&term).unwrap_or(0);
+        rest.minus(&value.scaled(k.wrapping_neg()))
+    }
+
     /// Returns `self - other`.
     pub fn minus(&self, other: &Linear) -> Linear {
         let mut out = self.clone();

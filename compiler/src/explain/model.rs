@@ -193,7 +193,8 @@ pub struct Kernel {
 pub struct Computed {
     /// One of `stores`, `reduces`, `reduces by multiply-add`, `folds`, `copies`, `then computes`.
     pub what: &'static str,
-    /// The name of a result, `a temporary` or `the values of a function of a byte`; none if the value stays inside the function.
+    /// The name of a result, `a temporary` or `the values of a function of a byte`; none if the value stays inside the
+    /// function.
     pub value: Option<String>,
     /// The author's lines of the operations that the kernel executes for it.
     pub lines: Vec<Line>,

@@ -155,7 +155,8 @@ impl Narrow<'_> {
                     self.indices(a);
                     self.indices(b);
                     let wide = self.counter(r, a, b);
-                    self.sums.enter(Some(*r));
+                    self.sums.enter();
+                    self.sums.define(*r);
                     if let Some(Stmt::Let(wide, ..)) = &wide {
                         self.sums.define(*wide);
                     }
@@ -165,7 +166,7 @@ impl Narrow<'_> {
                 }
                 Stmt::While(c, body) => {
                     self.indices(c);
-                    self.sums.enter(None);
+                    self.sums.enter();
                     self.block(body);
                     self.sums.leave();
                 }
@@ -240,10 +241,10 @@ impl Narrow<'_> {
                 match self.known(a).zip(self.known(b)).and_then(|(a, b)| a.compare(*op, b)) {
                     Some(holds) => Expr::Lit(Lit::bool(holds)),
                     None if is_bounded(a) && is_bounded(b) => Expr::binary(*op, self.low(a), self.low(b)),
-                    None => match self.compared(*op, a, b) {
-                        Some(compared) => compared,
-                        None => return,
-                    },
+                    None => {
+                        let Some(compared) = self.compared(*op, a, b) else { return };
+                        compared
+                    }
                 }
             }
             Expr::Binary(op @ (Min | Max), a, b) if self.k.ty(a) == Ty::I64 => {

@@ -31,8 +31,8 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// The maximum number of operations of a body, which the pass writes twice.
 const LONGEST: usize = 400;
-/// A block is searched linearly if it has at most so many numbers for each element, and so many more (measured: `bench/NOTES.md`,
-/// "Groups and segments on one thread").
+/// A block is searched linearly if it has at most so many numbers for each element, and so many more (measured:
+/// `bench/NOTES.md`, "Groups and segments on one thread").
 const NUMBERS: i64 = 16;
 const MORE: i64 = 32;
 /// A binary search of 64 steps ends, whatever the number of elements.

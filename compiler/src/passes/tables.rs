@@ -1,11 +1,11 @@
-//! Tables of bytes: a costly function of one byte has at most 256 values, so it is computed for all bytes, stored, and
-//! read at the byte. Images are mapped so: by gamma curves and equalised histograms.
+//! Tables of bytes: a costly function of one byte has at most 256 values, so it is computed for all bytes, stored,
+//! and read at the byte. Images are mapped so: by gamma curves and equalised histograms.
 //!
 //! ```text
-//!                                            %t = materialize (generate 256 (%q) { pow (cast f32 (cast u8 %q)), 2.2 })
-//! generate n (%i) {
-//!   pow (cast f32 (elem %x, %i)), 2.2   ->   generate n (%i) { elem %t, (cast i64 (elem %x, %i)) }
-//! }
+//! generate n (%i) { exp (cast f32 (elem %x, %i)) }
+//!   ->
+//! %t = materialize (generate 256 (%q) { exp (cast f32 (cast u8 %q)) })
+//! generate n (%i) { elem %t, (cast i64 (elem %x, %i)) }
 //! ```
 //!
 //! A function is costly if it has an elementary function, or a 64-bit division by what is no constant. One with loops
@@ -19,7 +19,7 @@ use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, kept_records};
+use crate::core::{Function, Graph, NodeId, Op, kept_records};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -35,16 +35,17 @@ pub fn run(f: Function) -> Result<Function> {
         return Ok(f);
     }
     Ok(rewrite_from(&f, false, &mut |g, op, _| {
-        let Op::Generate(extents, lambda) = &op else { return g.add(op) };
-        if !is_closed(g, lambda) || !may_be_long(g, extents) {
-            return g.add(op);
+        let array = g.add(op);
+        let Op::Generate(extents, lambda) = g.op(array).clone() else { return array };
+        if !g.is_closed(array) || !may_be_long(g, &extents) {
+            return array;
         }
         let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
         let lambda = g.lambda(&types, |g, index| {
-            let body = g.open(lambda, index);
+            let body = g.open(&lambda, index);
             Element::of(index).with_tables(g, body)
         });
-        g.add(Op::Generate(extents.clone(), lambda))
+        g.add(Op::Generate(extents, lambda))
     }))
 }
 
@@ -53,11 +54,6 @@ fn may_be_long(g: &Graph, extents: &[NodeId]) -> bool {
     let mut extents = extents.iter().map(|n| g.as_lit(*n).and_then(Lit::as_int));
     let length = extents.try_fold(1, |n: i64, extent| Some(n.saturating_mul(extent?)));
     length.is_none_or(|n| n >= MIN_LENGTH)
-}
-
-/// Whether a lambda depends on nothing but its parameters.
-fn is_closed(g: &Graph, lambda: &Lambda) -> bool {
-    g.node(lambda.body).free.iter().all(|v| lambda.params.iter().any(|p| p.0 == *v))
 }
 
 /// Whether an operation costs more than a read of a small table.

@@ -72,7 +72,7 @@ impl Guards<'_> {
         let k = rest.terms.remove(&term).unwrap_or(0);
         let holds = |form: &Linear| self.follows(g, &self.rules.resolve(form), index, conditions, steps);
         // the form with another value in place of the term
-        let with = |value: &Linear| holds(&rest.minus(&value.scaled(-k)));
+        let with = |value: &Linear| holds(&form.replaced(term, value));
         let constant = |constant: i64| Linear { constant, ..Linear::default() };
         let [dividend, divisor] = [a, b].map(|n| self.rules.resolve(&Linear::of(g, n)));
         let known = g.as_lit(b).map(Lit::as_i64);

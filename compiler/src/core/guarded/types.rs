@@ -4,8 +4,6 @@
 //! at %ends, (cast i64 %byte)    ->    elem %ends, (cast i64 %byte)    where %ends has 256 elements
 //! ```
 
-use super::Guards;
-use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::range::Range;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -23,24 +21,5 @@ pub(super) fn range(g: &Graph, n: NodeId) -> Option<Range> {
             (0..=i64::from(u32::MAX)).contains(&mask).then(|| Range::new(0, mask))
         }
         _ => None,
-    }
-}
-
-impl Guards<'_> {
-    /// Whether a form is not negative because of the type of one of its terms.
-    pub(super) fn follows_by_type(
-        &self,
-        g: &Graph,
-        (form, term): (&Linear, NodeId),
-        index: &[NodeId],
-        conditions: &[&Linear],
-        steps: u32,
-    ) -> bool {
-        let Some(range) = range(g, term) else { return false };
-        let mut rest = form.clone();
-        let k = rest.terms.remove(&term).unwrap_or(0);
-        let constant = if k > 0 { range.least } else { range.most };
-        let bound = Linear { constant, ..Linear::default() };
-        self.follows(g, &rest.minus(&bound.scaled(-k)), index, conditions, steps)
     }
 }

@@ -33,15 +33,6 @@ impl Bounds {
                 _ => {}
             }
         }
-        let constants: Vec<(Reg, i64)> = bounds
-            .bounded
-            .iter()
-            .filter_map(|(r, most)| match most {
-                Expr::Lit(most) => Some((*r, most.as_int()?)),
-                _ => None,
-            })
-            .collect();
-        constants.into_iter().for_each(|(r, most)| bounds.set(r, Range::new(0, most)));
         for i in std::mem::take(&mut k.last_indices) {
             bounds.ins[i as usize] = Some(Range::new(-1, MAX_INDEX));
         }
@@ -59,12 +50,17 @@ impl Bounds {
 
     /// Returns the range of a register that `let` defines, if it fits in 32 bits, and notes it.
     pub fn of_let(&mut self, k: &Kernel, r: Reg, e: &Expr) -> Option<Range> {
-        let noted = self.registers.get(r.0 as usize).copied().flatten();
-        let most = self.bounded.get(&r).and_then(|most| self.known(k, most)).map(|range| range.most);
-        let most = most.map(|most| Range::new(0, most));
-        let range = [self.known(k, e), noted, most].into_iter().flatten().reduce(Range::intersection)?;
+        let known = [self.known(k, e), self.of_register(k, r)];
+        let range = known.into_iter().flatten().reduce(Range::intersection)?;
         self.set(r, range);
         Some(range).filter(|range| range.fits(Ty::I32))
+    }
+
+    /// Returns the range of a register, as far as it is noted.
+    fn of_register(&self, k: &Kernel, r: Reg) -> Option<Range> {
+        let noted = self.registers.get(r.0 as usize).copied().flatten();
+        let most = self.bounded.get(&r).and_then(|most| self.known(k, most));
+        [noted, most.map(|most| Range::new(0, most.most))].into_iter().flatten().reduce(Range::intersection)
     }
 
     /// Returns the range of an integer; `None` if none is known that fits in 32 bits.
@@ -77,7 +73,7 @@ impl Bounds {
         let range = match e {
             // operations on narrower types may wrap inside of the range
             Expr::Lit(l) if matches!(l.ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) => Range::from(*l),
-            Expr::Reg(r) => self.registers.get(r.0 as usize).copied().flatten()?,
+            Expr::Reg(r) => self.of_register(k, *r)?,
             Expr::In(i) => self.ins.get(*i as usize).copied().flatten()?,
             Expr::Place(Gpu::Thread) => Range::new(0, MAX_THREADS - 1),
             Expr::Cast(Ty::I64 | Ty::I32, a) => self.known(k, a)?,

@@ -32,12 +32,9 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Goes into a loop, whose counter is that register.
-    pub fn enter(&mut self, counter: Option<Reg>) {
+    /// Goes into a loop.
+    pub fn enter(&mut self) {
         self.depth += 1;
-        if let Some(r) = counter {
-            set(&mut self.depths, r, self.depth);
-        }
     }
 
     /// Leaves a loop.

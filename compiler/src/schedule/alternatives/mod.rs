@@ -288,7 +288,8 @@ impl Scheduler<'_> {
     }
 
     /// Makes a launch that stores and computes what `fused` and `scalars` say in place of those of a chain from group
-    /// `first` on, and adds it. Returns whether there is such a launch: it may write scalars, but must not wait for any.
+    /// `first` on, and adds it. Returns whether there is such a launch: it may write scalars, but must not wait for
+    /// any.
     fn one_launch(
         &mut self,
         (first, suffix): (usize, &str),
