@@ -13,6 +13,7 @@ mod independent;
 mod install;
 mod licences;
 mod link;
+mod part;
 mod pip;
 mod programs;
 mod prove;
@@ -26,6 +27,7 @@ mod tidy;
 mod ulp;
 
 use clap::{Parser, Subcommand};
+use part::Part;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -48,6 +50,9 @@ enum Task {
         /// Leave out what takes long, and say what that is
         #[arg(long, conflicts_with = "step")]
         fast: bool,
+        /// Take only this part of the tests of the programs that take longest: 2/4 is the third of four
+        #[arg(long, value_name = "K/N", conflicts_with = "fast")]
+        part: Option<Part>,
     },
     /// Build libarraygpu and install it with headers, CMake and pkg-config files (relocatable)
     Install {
@@ -153,7 +158,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().task {
         Task::Demo => demo::run(),
         Task::Test { fast: true, .. } => test::fast(),
-        Task::Test { step, fast: false } => test::run(step.as_deref()),
+        Task::Test { step, part, fast: false } => test::run(step.as_deref(), part),
         Task::Install { prefix } => install::run(&prefix),
         Task::Uninstall { prefix } => install::uninstall(&prefix),
         Task::Bench { name } => bench::run(name.as_deref()),

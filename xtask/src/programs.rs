@@ -3,6 +3,7 @@
 //! busy that wait for a compiler's single thread, or for a program that sleeps.
 
 use crate::count::Counts;
+use crate::part::Part;
 use crate::sh::{self, Result};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -14,9 +15,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Programs that take longest, with their folders, the longest first: they begin, so that none of
-/// them is left alone at the end. A quick run leaves them out. The order is that of a run's log
-/// (bench/NOTES.md).
-const LONG: [(&str, &str); 24] = [
+/// them is left alone at the end. A quick run leaves them out, and a part of a run takes a part of
+/// their tests. The order is that of a run's log (bench/NOTES.md).
+const LONG: [(&str, &str); 30] = [
     ("sorts", "dsl"),
     ("bits", ""),
     ("nested", "compiler/suite"),
@@ -41,6 +42,12 @@ const LONG: [(&str, &str); 24] = [
     ("cpp", "fuzz"),
     ("growth", "compiler/suite"),
     ("files", "opt"),
+    ("cuda_text", "compiler/suite"),
+    ("gpu_warpgroups", "compiler/suite"),
+    ("nested", ""),
+    ("gpu_bits", "compiler/suite"),
+    ("gpu_clusters", "compiler/suite"),
+    ("package", "compiler/suite"),
 ];
 
 /// A program that runs for longer has a test that does not end: it is stopped, and named.
@@ -56,6 +63,8 @@ pub const MOST: [&str; 5] = ["--workspace", "--exclude", "arraygpu-models", "--e
 pub enum Which {
     /// All, and the examples in the documentation.
     All,
+    /// As all, but only this part of the tests of the long ones.
+    Part(Part),
     /// Only the test programs, without [`left_out`].
     Quick,
 }
@@ -74,7 +83,7 @@ struct Program {
     name: String,
     package: String,
     path: PathBuf,
-    arguments: Vec<&'static str>,
+    arguments: Vec<String>,
     folder: PathBuf,
 }
 
@@ -95,6 +104,9 @@ pub fn run(
 ) -> Result {
     let mut programs = wanted(which, build(&MOST)?);
     programs.sort_by_key(|p| p.long().unwrap_or(LONG.len()));
+    if let Which::Part(part) = which {
+        programs = share(part, programs)?;
+    }
     let (sender, queue) = mpsc::channel();
     let send = |programs: Vec<Program>, queue: &mpsc::Sender<Program>| {
         programs.into_iter().try_for_each(|p| queue.send(p)).map_err(|_| "no thread runs tests".to_string())
@@ -114,7 +126,7 @@ pub fn run(
             send(wanted(which, build_others()?), &sender)?;
             // the threads above end with the programs
             drop(sender);
-            if which == Which::All {
+            if which != Which::Quick {
                 documentation().tell(variables, &told);
             }
             beside()
@@ -139,6 +151,25 @@ fn wanted(which: Which, mut programs: Vec<Program>) -> Vec<Program> {
     programs
 }
 
+/// The programs with what belongs to a part: all tests of the short ones.
+fn share(part: Part, programs: Vec<Program>) -> Result<Vec<Program>> {
+    let (mut out, mut before, mut taken) = (Vec::new(), 0, 0);
+    for mut program in programs {
+        if program.long().is_some() {
+            let tests = part.share(program.tests()?, &mut before);
+            if tests.is_empty() {
+                continue;
+            }
+            taken += tests.len();
+            program.arguments = tests;
+            program.arguments.push("--exact".into());
+        }
+        out.push(program);
+    }
+    println!("part {part} of the tests of the long programs: {taken} of {before}");
+    Ok(out)
+}
+
 /// The programs that are built apart.
 fn build_others() -> Result<Vec<Program>> {
     let mut programs = build(&["-p", "arraygpu-models"])?;
@@ -157,7 +188,7 @@ fn documentation() -> Program {
         name: "examples".into(),
         package: "the documentation".into(),
         path: command.get_program().into(),
-        arguments,
+        arguments: arguments.into_iter().map(String::from).collect(),
         folder: sh::root(),
     }
 }
@@ -185,6 +216,14 @@ impl Program {
     /// Its place among the long ones, if it is one.
     fn long(&self) -> Option<usize> {
         LONG.iter().position(|long| *long == (self.name.as_str(), self.package.as_str()))
+    }
+
+    /// The names of its tests.
+    fn tests(&self) -> Result<Vec<String>> {
+        let mut command = sh::program(&self.path.display().to_string());
+        let list = command.args(["--list", "--format", "terse"]).current_dir(&self.folder);
+        let list = sh::output(list).ok_or_else(|| format!("{} does not list its tests", self.name))?;
+        Ok(list.lines().filter_map(|line| line.strip_suffix(": test")).map(String::from).collect())
     }
 
     /// Runs it, prints what it says, and adds that to what others have told.

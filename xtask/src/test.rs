@@ -2,6 +2,7 @@
 
 use crate::count::Counts;
 use crate::install::Profile;
+use crate::part::Part;
 use crate::programs::Which;
 use crate::sh::{self, Result, say};
 use crate::{cmake, independent, install, licences, programs, ptxas, system, tidy};
@@ -61,8 +62,9 @@ impl Run<'_> {
     }
 }
 
-/// Everything, or one step of that name; the last line is `N passed, M failed`.
-pub fn run(only: Option<&str>) -> Result {
+/// Everything, or one step of that name, with a part of the tests that take longest if one is named; the last line is
+/// `N passed, M failed`.
+pub fn run(only: Option<&str>, part: Option<Part>) -> Result {
     system::ensure(system::BUILD)?;
     if let Some(name) = only.filter(|name| !STEPS.contains(name) && !PROJECTS.contains(name)) {
         return Err(format!(
@@ -85,7 +87,8 @@ pub fn run(only: Option<&str>) -> Result {
     all.step("rust", |counts| {
         let lints = || if only.is_none() { lints() } else { Ok(()) };
         let ptxas = ptxas::ensure()?;
-        programs::run(Which::All, &[("ARRAYGPU_PTXAS", ptxas.as_os_str())], counts, lints)
+        let which = part.map_or(Which::All, Which::Part);
+        programs::run(which, &[("ARRAYGPU_PTXAS", ptxas.as_os_str())], counts, lints)
     });
     all.step("independent", |counts| independent::run(None, counts));
     let projects: Vec<&str> = PROJECTS.into_iter().filter(|p| all.wants(p)).collect();

@@ -19,27 +19,35 @@ impl Kernel {
         self.main.as_deref().is_some_and(has_product)
     }
 
-    /// Returns the alignment in bytes of a block's shared arrays: eight lines of a matrix if a warpgroup multiplies,
-    /// or else the size of an asynchronous copy.
-    pub fn shared_alignment(&self) -> u32 {
-        if self.multiplies_staged() { 1024 } else { COPY_BYTES as u32 }
+    /// Returns where a block's shared arrays lie, one behind the other. This walks through the whole kernel.
+    pub fn shared_layout(&self) -> SharedLayout {
+        let alignment = if self.multiplies_staged() { LINES_ALIGNMENT } else { COPY_BYTES as u32 };
+        let (mut bytes, mut offsets) = (0, Vec::with_capacity(self.shared.len()));
+        for (_, ty, len) in &self.shared {
+            offsets.push(bytes);
+            bytes += (ty.size() as u32 * len).next_multiple_of(alignment);
+        }
+        SharedLayout { alignment, offsets, bytes }
     }
+}
 
+/// Eight lines of a matrix that a warpgroup multiplies begin at a multiple of this.
+const LINES_ALIGNMENT: u32 = 1024;
+
+/// Where a block's shared arrays lie.
+pub struct SharedLayout {
+    /// The alignment of each in bytes.
+    pub alignment: u32,
+    /// Where each begins, in bytes.
+    pub offsets: Vec<u32>,
+    /// The bytes that all take.
+    pub bytes: u32,
+}
+
+impl SharedLayout {
     /// Returns the bytes of dynamic shared memory that a launch must ask for: 0 if all of it can be declared
     /// statically.
-    pub fn dynamic_shared(&self) -> u32 {
-        let bytes = self.shared_offsets().last().copied().unwrap_or(0);
-        if bytes > STATIC_SHARED { bytes } else { 0 }
-    }
-
-    /// Returns the offsets in bytes at which a block's shared arrays begin, one behind the other, and their total
-    /// size.
-    pub fn shared_offsets(&self) -> Vec<u32> {
-        let (mut end, align) = (0, self.shared_alignment());
-        let ends = self.shared.iter().map(|(_, ty, len)| {
-            end += (ty.size() as u32 * len).next_multiple_of(align);
-            end
-        });
-        [0].into_iter().chain(ends).collect()
+    pub fn dynamic(&self) -> u32 {
+        if self.bytes > STATIC_SHARED { self.bytes } else { 0 }
     }
 }

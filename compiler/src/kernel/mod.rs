@@ -42,6 +42,7 @@ pub mod verify;
 pub mod widen;
 
 use crate::scalar::Ty;
+pub use demands::SharedLayout;
 pub use device::{
     CLUSTER_CAPABILITY, COPY_BYTES, Gpu, MAX_SHARED, MAX_SHARED_ANYWHERE, OLDEST_CAPABILITY, STATIC_SHARED,
     WARP, WARPGROUP, WARPGROUP_CAPABILITY,

@@ -20,7 +20,7 @@ use super::clone_body::Renaming;
 use super::parts::{change_expressions, definitions, each_expression};
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The minimum length of a row for which pieces are faster than divisions.
 const SHORTEST: i64 = 16;
@@ -117,34 +117,79 @@ struct Own<'a> {
     counter: Reg,
     /// The value of each `let`; `None` for registers that are assigned, and for the counter.
     set: HashMap<Reg, Option<&'a Expr>>,
+    /// The registers of `let`s whose values depend on the iteration.
+    varying: HashSet<Reg>,
+}
+
+/// A row of a split in which divisions are looked for.
+struct Row<'a> {
+    split: &'a Split,
+    /// Its number.
+    number: Reg,
+    /// The registers of `let`s whose values are not the same in the whole row.
+    varying: HashSet<Reg>,
 }
 
 impl<'a> Own<'a> {
     fn of(counter: Reg, body: &'a [Stmt]) -> Own<'a> {
         let mut set = definitions(body);
         set.insert(counter, None);
-        Own { counter, set }
+        let mut own = Own { counter, set, varying: HashSet::default() };
+        own.varying = own.varying_of(body, None);
+        own
+    }
+
+    /// Returns the registers of `let`s whose values depend on the iteration, or on the iteration within a row. A
+    /// value stands before its uses, so each is looked at once.
+    fn varying_of(&self, body: &[Stmt], split: Option<&Split>) -> HashSet<Reg> {
+        fn add(own: &Own, body: &[Stmt], split: Option<&Split>, out: &mut HashSet<Reg>) {
+            for s in body {
+                match s {
+                    Stmt::Let(r, e, _) if own.varies(e, split, out) => drop(out.insert(*r)),
+                    _ => s.blocks().into_iter().for_each(|b| add(own, b, split, out)),
+                }
+            }
+        }
+        let mut out = HashSet::default();
+        add(self, body, split, &mut out);
+        out
+    }
+
+    /// Whether an expression depends on the iteration, or on the iteration within a row.
+    fn varies(&self, e: &Expr, split: Option<&Split>, varying: &HashSet<Reg>) -> bool {
+        if split.is_some_and(|split| split.is(self, BinaryOp::Div, e)) {
+            return false;
+        }
+        match e {
+            Expr::Reg(r) => self.set.get(r).is_some_and(|value| value.is_none() || varying.contains(r)),
+            Expr::Lit(_) | Expr::In(_) => false,
+            Expr::Binary(_, a, b) => self.varies(a, split, varying) || self.varies(b, split, varying),
+            _ => true,
+        }
     }
 
     /// Rewrites an i64 expression in terms of registers from outside the loop; `None` if it depends on the iteration.
-    /// In a piece, the quotient of the split is constant, and the register of the row replaces it.
-    fn outside(&self, e: &Expr, piece: Option<(&Split, Reg)>) -> Option<Expr> {
-        if let Some((split, row)) = piece
-            && split.is(self, BinaryOp::Div, e)
+    /// In a row, the quotient of the split is constant, and the register of the row's number replaces it.
+    fn outside(&self, e: &Expr, row: Option<&Row>) -> Option<Expr> {
+        let varying = row.map_or(&self.varying, |row| &row.varying);
+        let varies = self.varies(e, row.map(|row| row.split), varying);
+        (!varies).then(|| self.rewritten(e, row))
+    }
+
+    /// Rewrites an expression that is the same in all iterations, or in a row.
+    fn rewritten(&self, e: &Expr, row: Option<&Row>) -> Expr {
+        if let Some(row) = row
+            && row.split.is(self, BinaryOp::Div, e)
         {
-            return Some(Expr::Reg(row));
+            return Expr::Reg(row.number);
         }
         match e {
             Expr::Reg(r) => match self.set.get(r) {
-                None => Some(e.clone()),
-                Some(Some(value)) => self.outside(value, piece),
-                Some(None) => None,
+                Some(Some(value)) => self.rewritten(value, row),
+                _ => e.clone(),
             },
-            Expr::Lit(_) | Expr::In(_) => Some(e.clone()),
-            Expr::Binary(op, a, b) => {
-                Some(Expr::binary(*op, self.outside(a, piece)?, self.outside(b, piece)?))
-            }
-            _ => None,
+            Expr::Binary(op, a, b) => Expr::binary(*op, self.rewritten(a, row), self.rewritten(b, row)),
+            e => e.clone(),
         }
     }
 
@@ -215,9 +260,10 @@ impl Split {
         let piece = Piece { row, column, at };
         let quotient = |op| Expr::binary(op, first.clone(), self.divisor.clone());
         let own = Own::of(c, body);
+        let in_row = Row { split: self, number: row, varying: own.varying_of(body, Some(self)) };
         let (mut inner, mut before) = (body.to_vec(), Vec::new());
         for s in &mut inner {
-            self.replace(k, &own, s, piece, &mut before);
+            self.replace(k, (&own, &in_row), s, piece, &mut before);
         }
         let mut renaming = Renaming::default();
         let whole = vec![Stmt::For(c, Expr::Reg(at), Expr::Reg(end), inner)];
@@ -247,21 +293,29 @@ impl Split {
 
     /// Replaces the quotients and remainders of a statement. Other divisions that are the same in the whole piece are
     /// computed in `before`, ahead of the loop over columns.
-    fn replace(&self, k: &mut Kernel, own: &Own, s: &mut Stmt, piece: Piece, before: &mut Vec<Stmt>) {
-        s.expressions_mut(&mut |e| self.expr(k, own, e, piece, before));
+    fn replace(
+        &self,
+        k: &mut Kernel,
+        facts: (&Own, &Row),
+        s: &mut Stmt,
+        piece: Piece,
+        before: &mut Vec<Stmt>,
+    ) {
+        s.expressions_mut(&mut |e| self.expr(k, facts, e, piece, before));
         for s in s.blocks_mut().flatten() {
-            self.replace(k, own, s, piece, before);
+            self.replace(k, facts, s, piece, before);
         }
     }
 
-    fn expr(&self, k: &mut Kernel, own: &Own, e: &mut Expr, piece: Piece, before: &mut Vec<Stmt>) {
+    fn expr(&self, k: &mut Kernel, facts: (&Own, &Row), e: &mut Expr, piece: Piece, before: &mut Vec<Stmt>) {
+        let (own, row) = facts;
         if let Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), ..) = *e {
             if self.is(own, op, e) {
                 let column = Expr::Reg(piece.column).plus(Expr::Reg(own.counter).minus(Expr::Reg(piece.at)));
                 *e = if op == BinaryOp::Div { Expr::Reg(piece.row) } else { column };
                 return;
             }
-            let value = if k.ty(e) == Ty::I64 { own.outside(e, Some((self, piece.row))) } else { None };
+            let value = if k.ty(e) == Ty::I64 { own.outside(e, Some(row)) } else { None };
             if let Some(value) = value {
                 let r = k.reg("same", Ty::I64);
                 before.push(Stmt::Let(r, value, Default::default()));
@@ -269,6 +323,6 @@ impl Split {
                 return;
             }
         }
-        e.children_mut(|child| self.expr(k, own, child, piece, before));
+        e.children_mut(|child| self.expr(k, facts, child, piece, before));
     }
 }

@@ -111,8 +111,9 @@ impl Check<'_> {
         {
             return Err("a CPU kernel with parts of a GPU kernel".into());
         }
-        if k.dynamic_shared() > super::MAX_SHARED_ANYWHERE {
-            return Err(format!("{} bytes of shared memory", k.dynamic_shared()));
+        let shared = if k.shared.is_empty() { 0 } else { k.shared_layout().bytes };
+        if shared > super::MAX_SHARED_ANYWHERE {
+            return Err(format!("{shared} bytes of shared memory"));
         }
         if !matches!(k.cluster, 0 | 2 | 4 | 8) {
             return Err(format!("a cluster of {} blocks", k.cluster));

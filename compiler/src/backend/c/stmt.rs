@@ -3,6 +3,7 @@
 use super::expr::{self, ctype, memtype};
 use crate::kernel::{Expr, Kernel, Reg, Stmt};
 use crate::loc::Loc;
+use rustc_hash::FxHashSet as HashSet;
 use std::fmt::Write;
 
 /// Returns one part of a kernel as the body of a C function, which declares only what it uses.
@@ -10,9 +11,10 @@ pub fn body(k: &Kernel, body: &[Stmt]) -> String {
     let mut text = String::new();
     let mut p = Printer { k, out: &mut text, line: None };
     p.block(body, 1);
-    let sites = sites(body);
+    let (sites, words) = (sites(body), words(&text));
+    let uses = |name: &str| words.contains(name);
     let mut out = String::from("{\n");
-    for (i, a) in k.arrays.iter().enumerate().filter(|(_, a)| uses(&text, &a.name)) {
+    for (i, a) in k.arrays.iter().enumerate().filter(|(_, a)| uses(&a.name)) {
         let constant = if a.write { "" } else { "const " };
         let restrict = if a.noalias { "restrict " } else { "" };
         let _ = writeln!(out, "\t{constant}{} *{restrict}{} = args->arrays[{i}];", memtype(a.ty), a.name);
@@ -20,21 +22,21 @@ pub fn body(k: &Kernel, body: &[Stmt]) -> String {
             let _ = writeln!(out, "\tconst int64_t stride_of_{} = args->strides[{i}];", a.name);
         }
     }
-    for (i, (name, ty)) in k.ins.iter().enumerate().filter(|(_, s)| uses(&text, &s.0)) {
+    for (i, (name, ty)) in k.ins.iter().enumerate().filter(|(_, s)| uses(&s.0)) {
         let _ = writeln!(out, "\tconst {} {name} = agpu_scalar_{ty}(args, {i});", ctype(*ty));
     }
-    for (i, s) in k.slots.iter().enumerate().filter(|(_, s)| uses(&text, &s.name)) {
+    for (i, s) in k.slots.iter().enumerate().filter(|(_, s)| uses(&s.name)) {
         let constant = if s.write { "" } else { "const " };
         let _ = writeln!(out, "\t{constant}{} *{} = args->slots[{i}];", memtype(s.ty), s.name);
     }
-    for (i, (name, ty)) in k.scratch.iter().enumerate().filter(|(_, s)| uses(&text, &s.0)) {
+    for (i, (name, ty)) in k.scratch.iter().enumerate().filter(|(_, s)| uses(&s.0)) {
         let _ = writeln!(out, "\t{} *{name} = args->scratch[{i}];", memtype(*ty));
     }
     for i in &sites {
         let _ = writeln!(out, "\tint64_t record{i} = INT64_MAX; /* {} */", comment(&k.sites[*i as usize]));
     }
     for bound in ["tile_begin", "tile_end"] {
-        if !uses(&text, bound) {
+        if !uses(bound) {
             let _ = writeln!(out, "\t(void){bound};");
         }
     }
@@ -49,12 +51,9 @@ pub fn body(k: &Kernel, body: &[Stmt]) -> String {
     out
 }
 
-/// Whether an identifier occurs in a text as a whole word.
-fn uses(text: &str, name: &str) -> bool {
-    let boundary = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    text.match_indices(name).any(|(i, _)| {
-        boundary(text[..i].chars().next_back()) && boundary(text[i + name.len()..].chars().next())
-    })
+/// Returns the identifiers and numbers of a text.
+fn words(text: &str) -> HashSet<&str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').collect()
 }
 
 /// Returns the sites that a body may record, in ascending order.

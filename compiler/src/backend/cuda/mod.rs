@@ -11,7 +11,7 @@ mod memory;
 mod stmt;
 mod types;
 
-use crate::kernel::{Expr, Gpu, Kernel, Stmt};
+use crate::kernel::{Expr, Gpu, Kernel, SharedLayout, Stmt};
 use crate::scalar::Ty;
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
@@ -76,12 +76,10 @@ fn kernel(k: &Kernel) -> String {
     let mut body = String::new();
     stmt::Printer::new(k, &mut body).block(k.main.as_deref().unwrap_or_default(), 1);
     let mut out = String::new();
-    if k.dynamic_shared() > 0 {
-        let _ = writeln!(
-            out,
-            "extern __shared__ __align__({}) unsigned char {DYNAMIC}[];\n",
-            k.shared_alignment()
-        );
+    let layout = k.shared_layout();
+    if layout.dynamic() > 0 {
+        let align = layout.alignment;
+        let _ = writeln!(out, "extern __shared__ __align__({align}) unsigned char {DYNAMIC}[];\n");
     }
     out.push_str("extern \"C\" __global__ ");
     if k.cluster > 0 {
@@ -102,7 +100,7 @@ fn kernel(k: &Kernel) -> String {
     if k.is_guarded {
         out.push_str("\tif (*guard >= 0)\n\t\treturn;\n");
     }
-    shared(k, &mut out);
+    shared(k, &layout, &mut out);
     out + &body + "}\n"
 }
 
@@ -142,11 +140,12 @@ fn scalars(k: &Kernel, out: &mut String) {
 }
 
 /// Prints the declarations of shared memory.
-fn shared(k: &Kernel, out: &mut String) {
-    for ((name, ty, len), offset) in k.shared.iter().zip(k.shared_offsets()) {
+fn shared(k: &Kernel, layout: &SharedLayout, out: &mut String) {
+    let align = layout.alignment;
+    for ((name, ty, len), offset) in k.shared.iter().zip(&layout.offsets) {
         let ty = memtype(*ty);
-        let _ = match k.dynamic_shared() {
-            0 => writeln!(out, "\t__shared__ __align__({}) {ty} {name}[{len}];", k.shared_alignment()),
+        let _ = match layout.dynamic() {
+            0 => writeln!(out, "\t__shared__ __align__({align}) {ty} {name}[{len}];"),
             _ => writeln!(out, "\t{ty} *const {name} = ({ty} *)({DYNAMIC} + {offset}); // {len} elements"),
         };
     }

@@ -104,8 +104,8 @@ impl<'a> Emitter<'a> {
     /// Returns the address of an element in shared memory, which has 32 bits.
     fn shared_place(&mut self, s: u32, part: Option<&Expr>, size: i64) -> Operand<'a> {
         let base = self.regs.fresh(Ty::U32);
-        if self.k.dynamic_shared() > 0 {
-            let offset = self.k.shared_offsets()[s as usize];
+        if self.shared.dynamic() > 0 {
+            let offset = self.shared.offsets[s as usize];
             code!(self, "mov.u32 {base}, {DYNAMIC}+{offset};");
         } else {
             code!(self, "mov.u32 {base}, {};", self.k.shared[s as usize].0);

@@ -27,7 +27,7 @@ mod regs;
 mod stmt;
 mod words;
 
-use crate::kernel::{Expr, Kernel, Mem, OLDEST_CAPABILITY, Stmt, parts};
+use crate::kernel::{Expr, Kernel, Mem, OLDEST_CAPABILITY, SharedLayout, Stmt, parts};
 use crate::loc::Loc;
 use crate::scalar::Ty;
 use crate::without::{self, Optimisation};
@@ -55,6 +55,8 @@ pub fn emit(k: &Kernel) -> String {
         addresses: vec![Vec::new()],
         line: None,
         params,
+        shared: k.shared_layout(),
+        multiplies_staged: k.multiplies_staged(),
     };
     let body = k.main.as_deref().unwrap_or_default();
     parts::find_variables(body, &mut e.vars);
@@ -74,9 +76,9 @@ pub fn emit(k: &Kernel) -> String {
         env!("CARGO_PKG_VERSION"),
         ISA[usize::from(k.capability() > OLDEST_CAPABILITY)],
         k.capability(),
-        if k.multiplies_staged() { "a" } else { "" },
-        if k.dynamic_shared() > 0 {
-            format!(".extern .shared .align {} .b8 {DYNAMIC}[];\n\n", k.shared_alignment())
+        if e.multiplies_staged { "a" } else { "" },
+        if e.shared.dynamic() > 0 {
+            format!(".extern .shared .align {} .b8 {DYNAMIC}[];\n\n", e.shared.alignment)
         } else {
             String::new()
         },
@@ -91,8 +93,8 @@ pub fn emit(k: &Kernel) -> String {
         let _ = writeln!(out, ".explicitcluster\n.reqnctapercluster {}, 1, 1", k.cluster);
     }
     out.push_str("{\n");
-    for (name, ty, len) in k.shared.iter().filter(|_| k.dynamic_shared() == 0) {
-        let (align, size) = (k.shared_alignment(), ty.size() * *len as usize);
+    for (name, ty, len) in k.shared.iter().filter(|_| e.shared.dynamic() == 0) {
+        let (align, size) = (e.shared.alignment, ty.size() * *len as usize);
         let _ = writeln!(out, "    .shared .align {align} .b8 {name}[{size}];");
     }
     for (name, ty, len) in &k.locals {
@@ -133,6 +135,8 @@ struct Emitter<'a> {
     /// The author's source line that the last comment named.
     line: Option<Loc>,
     params: Params,
+    shared: SharedLayout,
+    multiplies_staged: bool,
 }
 
 impl<'a> Emitter<'a> {

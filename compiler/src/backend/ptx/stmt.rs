@@ -64,7 +64,7 @@ impl<'a> Emitter<'a> {
             Stmt::CopyGroup => code!(self, "cp.async.commit_group;"),
             Stmt::CopyWait(n) => {
                 code!(self, "cp.async.wait_group {n};");
-                if self.k.multiplies_staged() {
+                if self.multiplies_staged {
                     // those products see shared memory by another way than threads do
                     code!(self, "fence.proxy.async.shared::cta;");
                 }

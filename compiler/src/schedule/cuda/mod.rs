@@ -197,6 +197,7 @@ impl Written {
             k.scratch.clear();
         }
         let k = Arc::new(k);
+        let shared = k.shared_layout().dynamic();
         let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
         // only these strategies read whole rows; the others number neighbours across the ends of rows
         let by_rows = self.strategy.is_row_aligned() && !matches!(self.group.choice, Choice::StagedRows(_));
@@ -211,7 +212,7 @@ impl Written {
             launch.variants.push(GpuVariant {
                 entry: name.clone(),
                 threads: k.threads,
-                shared: k.dynamic_shared(),
+                shared,
                 grid: self.grid,
                 profit: variant.profit,
                 guards,
