@@ -20,7 +20,7 @@ use super::arithmetic::{binary, binary_digits, ceil_div, with_number as with};
 use super::simplify::{extent, simplify};
 use super::verify::is_host;
 use super::{Function, Graph, NodeId, Op, Output, Param, Type};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// The number of bits of a digit.
 pub const BITS: i64 = 8;
@@ -123,27 +123,47 @@ pub fn word(key: Ty) -> Ty {
 
 /// Returns the sign bit of the keys' type, which is inverted so that negative keys come first; 0 if keys have none.
 pub fn sign(key: Ty) -> u64 {
-    if key.is_signed() { 1 << (8 * key.size() - 1) } else { 0 }
+    if key.is_signed() || key.is_float() { 1 << (8 * key.size() - 1) } else { 0 }
 }
 
-/// Returns the digit of a key that has the number of the step, i32. The sign bit of signed keys is inverted, so that
-/// negative ones come first.
-fn digit(g: &mut Graph, key: NodeId) -> NodeId {
-    use BinaryOp::{And, Mul, Shr, Xor};
+/// Returns an unsigned integer that is ordered as the key is. Of a signed key the sign bit is inverted, so that
+/// negative ones come first; of a negative float all bits, because among these a greater magnitude is less. A NaN
+/// has the greatest integer.
+fn ordered(g: &mut Graph, key: NodeId) -> NodeId {
+    use BinaryOp::{Or, Shr, Xor};
     let ty = g.ty(key).elem;
-    let wide = word(ty);
-    let literal = |g: &mut Graph, bits: u64| g.lit(Lit::from_word(wide, bits));
-    let mut bits = simplify(g, Op::Cast(wide, key));
-    if ty.is_signed() {
-        let sign = literal(g, sign(ty));
-        bits = binary(g, Xor, bits, sign);
+    let (wide, signed) = (word(ty), if ty.size() > 4 { Ty::I64 } else { Ty::I32 });
+    if ty.is_float() {
+        let bits = g.add(Op::Unary(UnaryOp::ToBits, key));
+        let bits = g.add(Op::Cast(signed, bits));
+        let places = g.lit(Lit::from_word(signed, 8 * ty.size() as u64 - 1));
+        let is_below = binary(g, Shr, bits, places);
+        let sign = g.lit(Lit::from_word(signed, sign(ty)));
+        let inverted = binary(g, Or, is_below, sign);
+        let own = binary(g, Xor, bits, inverted);
+        let own = g.add(Op::Cast(wide, own));
+        let is_number = g.add(Op::Binary(BinaryOp::Eq, key, key));
+        let greatest = g.lit(Lit::greatest(wide));
+        return g.add(Op::Select(is_number, own, greatest));
     }
+    let bits = simplify(g, Op::Cast(wide, key));
+    if sign(ty) == 0 {
+        return bits;
+    }
+    let sign = g.lit(Lit::from_word(wide, sign(ty)));
+    binary(g, Xor, bits, sign)
+}
+
+/// Returns the digit of a key that has the number of the step, i32.
+pub fn digit(g: &mut Graph, key: NodeId) -> NodeId {
+    let wide = word(g.ty(key).elem);
+    let own = ordered(g, key);
     let turn = g.add(Op::Turn);
-    let shift = with(g, Mul, turn, BITS);
+    let shift = with(g, BinaryOp::Mul, turn, BITS);
     let shift = simplify(g, Op::Cast(wide, shift));
-    let shifted = binary(g, Shr, bits, shift);
-    let most = literal(g, DIGITS as u64 - 1);
-    let digit = binary(g, And, shifted, most);
+    let shifted = binary(g, BinaryOp::Shr, own, shift);
+    let most = g.lit(Lit::from_word(wide, DIGITS as u64 - 1));
+    let digit = binary(g, BinaryOp::And, shifted, most);
     simplify(g, Op::Cast(Ty::I32, digit))
 }
 
@@ -171,6 +191,24 @@ mod tests {
         let found = run(&f, &[Value::Vector(keys.to_vec())]).expect("it runs").results.remove(0);
         let Value::Vector(order) = found else { panic!("a vector") };
         order.into_iter().map(|i| i.bits as i64).collect()
+    }
+
+    #[test]
+    fn floats_are_ordered_as_they_are() {
+        for ty in [Ty::F32, Ty::F64] {
+            let numbers =
+                [0.0, -0.0, 1.5, -1.5, f64::INFINITY, f64::NEG_INFINITY, 1e-320, -1e-320, 3e38, f64::NAN];
+            let negative_nan = Lit::from_word(ty, u64::MAX >> (64 - 8 * ty.size() as u32));
+            let mut keys: Vec<Lit> = numbers.map(|x| Lit::float(ty, x)).to_vec();
+            keys.insert(0, negative_nan);
+            let mut wanted: Vec<i64> = (0..keys.len() as i64).collect();
+            let number = |i: &i64| keys[*i as usize].as_float().expect("a float");
+            wanted.sort_by(|a, b| match (number(a), number(b)) {
+                (a, b) if a.is_nan() || b.is_nan() => a.is_nan().cmp(&b.is_nan()),
+                (a, b) => a.total_cmp(&b),
+            });
+            assert_eq!(ordered(ty, &keys), wanted, "{ty}");
+        }
     }
 
     #[test]

@@ -13,6 +13,12 @@ pub fn key_type(ty: Ty) -> Ty {
     }
 }
 
+/// Returns the type of the vector by whose digits elements of a type are sorted, if nobody needs their order: that of
+/// the elements, if these take no more time than their keys ([`super::digits`]), and else that of the keys.
+pub fn sorted_type(ty: Ty) -> Ty {
+    if ty == Ty::F32 { ty } else { key_type(ty) }
+}
+
 /// Returns the key of a value: an integer, so that keys are ordered as values are. For a float it is made of its bits
 /// as a signed integer; for negative floats all bits but the sign are inverted, because among these a greater
 /// magnitude is less. A NaN has the greatest key.
@@ -53,16 +59,18 @@ pub fn value(g: &mut Graph, key: NodeId, ty: Ty) -> NodeId {
     simplify(g, Op::Cast(ty, value))
 }
 
-/// Returns the elements for sorted keys: those of the sorted vector, or of the one that an operation turns into it.
-pub fn elements(g: &mut Graph, keys: NodeId, ty: Ty, negation: Option<UnaryOp>) -> NodeId {
-    if key_type(ty) == ty && negation.is_none() {
-        return keys;
+/// Returns the elements for sorted keys, or sorted elements: those of the sorted vector, or of the one that an
+/// operation turns into it.
+pub fn elements(g: &mut Graph, sorted: NodeId, ty: Ty, negation: Option<UnaryOp>) -> NodeId {
+    let of = g.ty(sorted).elem;
+    if of == ty && negation.is_none() {
+        return sorted;
     }
-    let lambda = g.lambda(&[key_type(ty)], |g, key| {
-        let value = value(g, key[0], ty);
+    let lambda = g.lambda(&[of], |g, own| {
+        let value = if of == ty { own[0] } else { value(g, own[0], ty) };
         negation.map_or(value, |op| simplify(g, Op::Unary(op, value)))
     });
-    g.add(Op::Map(lambda, vec![keys]))
+    g.add(Op::Map(lambda, vec![sorted]))
 }
 
 /// If the ordered vector is the negation of `other`, returns the operation. It is its own inverse, so it also

@@ -6,8 +6,8 @@
 //! %sorted = map (%i) over %order { elem %x, %i }
 //! %moved = map (%i) over %order { elem %v, %i }
 //!   ->
-//! %sorted = iterate @digits 0 by %digits or @merged from (keys of %x), %v, %m
-//! %moved = iterate @digits 1 by %digits or @merged from (keys of %x), %v, %m
+//! %sorted = iterate @digits 0 by %digits or @merged from (%x, or its keys), %v, %m
+//! %moved = iterate @digits 1 by %digits or @merged from (%x, or its keys), %v, %m
 //!
 //! @merged(%keys, %v, %m): merges runs of %m elements, and gathers %v by the order
 //! ```
@@ -23,7 +23,7 @@ use crate::core::merges::{merge, merges};
 use crate::core::records::loses_record;
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::{extent, simplify};
-use crate::core::sort_keys::{elements, key, key_type, negation};
+use crate::core::sort_keys::{elements, key, key_type, negation, sorted_type, value};
 use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
@@ -169,7 +169,7 @@ impl Sort {
     fn sorted(&self, f: &mut Function, steps: &mut HashMap<(Ty, Vec<Ty>), u32>) -> Vec<(NodeId, NodeId)> {
         let (key, types) = {
             let of = |v: &NodeId| f.graph.ty(*v).elem;
-            (key_type(of(&self.x)), self.values.iter().map(of).collect::<Vec<Ty>>())
+            (sorted_type(of(&self.x)), self.values.iter().map(of).collect::<Vec<Ty>>())
         };
         let step = *steps.entry((key, types.clone())).or_insert_with(|| {
             let functions = [digits::step(f, key, &types, &["length"]), merged(f, key, &types)];
@@ -199,8 +199,8 @@ impl Sort {
             let sorted = match *gathered {
                 Gathered::Value(which) => state(g, 1 + which),
                 Gathered::Own(negation) => {
-                    let keys = state(g, 0);
-                    elements(g, keys, ty, negation)
+                    let sorted = state(g, 0);
+                    elements(g, sorted, ty, negation)
                 }
             };
             (*gather, sorted)
@@ -208,11 +208,11 @@ impl Sort {
         sorted.collect()
     }
 
-    /// Returns the keys of the sorted vector, as a stored array.
+    /// Returns the vector that is sorted, or its keys, as a stored array.
     fn keys(&self, g: &mut Graph, n: NodeId) -> NodeId {
         let ty = g.ty(self.x).elem;
-        if g.is_stored(self.x) && key_type(ty) == ty {
-            return self.x;
+        if sorted_type(ty) == ty {
+            return if g.is_stored(self.x) { self.x } else { g.add(Op::Materialize(self.x)) };
         }
         let lambda = g.lambda(&[Ty::I64], |g, i| {
             let x = g.add(Op::Elem(self.x, vec![i[0]]));
@@ -223,14 +223,14 @@ impl Sort {
     }
 }
 
-/// Returns the function that sorts keys, and values of these types with them, by merging runs.
-fn merged(f: &Function, key: Ty, values: &[Ty]) -> Function {
-    let mut params = vec![Param { name: "keys".into(), ty: Type::vector(key) }];
+/// Returns the function that sorts a vector, and values of these types with it, by merging runs.
+fn merged(f: &Function, ty: Ty, values: &[Ty]) -> Function {
+    let mut params = vec![Param { name: "keys".into(), ty: Type::vector(ty) }];
     params.extend(digits::values(values));
     params.push(Param { name: "length".into(), ty: Type::scalar(Ty::I64) });
-    let mut merged = Function::new(&format!("{}__merged{}_{key}", f.name, f.steps.len()), params);
+    let mut merged = Function::new(&format!("{}__merged{}_{ty}", f.name, f.steps.len()), params);
     merged.loc.clone_from(&f.loc);
-    merged.steps = vec![Arc::new(merge(f, key))];
+    merged.steps = vec![Arc::new(merge(f, key_type(ty)))];
     let g = &mut merged.graph;
     let (keys, length) = (NodeId(0), NodeId(1 + values.len() as u32));
     let run = |g: &mut Graph, element: &dyn Fn(&mut Graph, NodeId) -> NodeId| {
@@ -238,7 +238,10 @@ fn merged(f: &Function, key: Ty, values: &[Ty]) -> Function {
         let run = g.add(Op::Generate(vec![length], lambda));
         g.add(Op::Materialize(run))
     };
-    let keys_of_run = run(g, &|g, i| g.add(Op::Elem(keys, vec![i])));
+    let keys_of_run = run(g, &|g, i| {
+        let own = g.add(Op::Elem(keys, vec![i]));
+        key(g, own, ty)
+    });
     let args = vec![keys_of_run, run(g, &|_, i| i)];
     let count = merges(g, length);
     let states = [0, 1].map(|which| {
@@ -246,15 +249,15 @@ fn merged(f: &Function, key: Ty, values: &[Ty]) -> Function {
         g.add(Op::Iterate { step: 0, which, form: Form::Last, count, args })
     });
     let last = with_number(g, BinaryOp::Sub, length, 1);
-    for (which, ty) in (0..).zip([key].iter().chain(values)) {
+    for (which, own) in (0..).zip([ty].iter().chain(values)) {
         let array = NodeId(which);
         let n = extent(g, array, 0);
         let lambda = g.lambda(&[Ty::I64], |g, i| {
             let i = binary(g, BinaryOp::Min, i[0], last);
             let [key, source] = states.map(|state| g.add(Op::Elem(state, vec![i])));
-            if which == 0 { key } else { g.add(Op::Elem(array, vec![source])) }
+            if which == 0 { value(g, key, ty) } else { g.add(Op::Elem(array, vec![source])) }
         });
-        debug_assert_eq!(g.ty(lambda.body).elem, *ty);
+        debug_assert_eq!(g.ty(lambda.body).elem, *own);
         let value = g.add(Op::Generate(vec![n], lambda));
         merged.results.push(Output { name: format!("sorted{which}"), value });
     }

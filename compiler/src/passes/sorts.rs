@@ -21,7 +21,7 @@ use crate::core::merges::{merge, merges};
 use crate::core::order_of_bits::{order_of_bits, to_store};
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;
-use crate::core::sort_keys::{elements, key, key_type, negation};
+use crate::core::sort_keys::{elements, key, key_type, negation, sorted_type, value};
 use crate::core::{Form, Function, Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use std::sync::Arc;
@@ -81,9 +81,9 @@ impl Steps<'_> {
 #[derive(Clone, Copy)]
 struct Order {
     x: NodeId,
-    /// The indices of the elements, and the integers that stand for them, in ascending order.
+    /// The indices of the elements in ascending order, and the elements.
     indices: NodeId,
-    keys: NodeId,
+    sorted: NodeId,
 }
 
 impl Order {
@@ -99,43 +99,50 @@ impl Order {
         let is_long = digits::are_faster(g, n, digits, merges);
         let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
         let few = binary(g, BinaryOp::Min, n, one);
+        // digits are those of elements, if these can be moved in place of their keys
+        let [moved, merged] = [sorted_type(ty), key_type(ty)];
         let mut iterate = |by_digits: bool, count: NodeId| {
             let of = |g: &mut Graph, all: NodeId, none: NodeId| {
                 let (long, short) = if by_digits { (all, none) } else { (none, all) };
                 simplify(g, Op::Select(is_long, long, short))
             };
             let (length, count) = (of(g, n, few), of(g, count, zero));
+            let own = if by_digits { moved } else { merged };
             let lambda = g.lambda(&[Ty::I64], |g, i| {
                 let x = g.add(Op::Elem(x, vec![i[0]]));
-                key(g, x, ty)
+                if own == ty { x } else { key(g, x, ty) }
             });
             let keys = g.add(Op::Generate(vec![length], lambda));
             let index = if by_digits { digits::INDEX } else { Ty::I64 };
             let lambda = g.lambda(&[Ty::I64], |g, i| simplify(g, Op::Cast(index, i[0])));
             let indices = g.add(Op::Generate(vec![length], lambda));
             let args = [keys, indices].map(|x| g.add(Op::Materialize(x))).to_vec();
-            let step = steps.number(key_type(ty), by_digits);
+            let step = steps.number(own, by_digits);
             let state = |which| Op::Iterate { step, which, form: Form::Last, count, args: args.clone() };
-            (length, [0, 1].map(|which| g.add(state(which))))
+            (own, length, [0, 1].map(|which| g.add(state(which))))
         };
         let both = [iterate(true, digits), iterate(false, merges)];
-        let mut chosen = |which: usize, ty: Ty| {
+        let mut chosen = |which: usize| {
             let lambda = g.lambda(&[Ty::I64], |g, i| {
-                let [long, short] = both.map(|(length, states)| {
+                let [long, short] = both.map(|(of, length, states)| {
                     let last = with_number(g, BinaryOp::Sub, length, 1);
                     let i = binary(g, BinaryOp::Min, i[0], last);
                     let own = g.add(Op::Elem(states[which], vec![i]));
-                    simplify(g, Op::Cast(ty, own))
+                    match which {
+                        0 if of == ty => own,
+                        0 => value(g, own, ty),
+                        _ => simplify(g, Op::Cast(Ty::I64, own)),
+                    }
                 });
                 simplify(g, Op::Select(is_long, long, short))
             });
             g.add(Op::Generate(vec![n], lambda))
         };
-        Order { x, keys: chosen(0, key_type(ty)), indices: chosen(1, Ty::I64) }
+        Order { x, sorted: chosen(0), indices: chosen(1) }
     }
 
     /// Returns the simpler form of an operation that gathers elements by the order: `x[order[i]]`, where x is the
-    /// ordered vector or its negation. The sorted keys are turned back into elements, so nothing is gathered.
+    /// ordered vector or its negation. These are the sorted elements, so nothing is gathered.
     fn sorted(&self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let Op::Map(lambda, srcs) = op else { return None };
         let Op::Elem(x, at) = g.op(lambda.body) else { return None };
@@ -143,6 +150,6 @@ impl Order {
         let (x, ty) = (*x, g.ty(self.x).elem);
         let is_own = srcs.first() == Some(&self.indices) && at == lambda.params[0].0;
         let negation = if x == self.x { None } else { Some(negation(g, self.x, x)?) };
-        is_own.then(|| elements(g, self.keys, ty, negation))
+        is_own.then(|| elements(g, self.sorted, ty, negation))
     }
 }

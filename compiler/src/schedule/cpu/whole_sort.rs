@@ -21,7 +21,7 @@
 use crate::core::digits::{sign, word};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::element::canonical;
 use crate::schedule::element::lower::{Lower, bind};
 use crate::schedule::facts::whole_sort::WholeSort;
@@ -68,6 +68,19 @@ pub(super) fn main(l: &mut Lower, sort: &WholeSort) -> Result<Vec<Stmt>> {
 
 fn ceil_div(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Div, a.plus(b.clone()).minus(Expr::int(1)), b)
+}
+
+/// Returns the integer for a float.
+fn float_word(key: &Expr, ty: Ty) -> Expr {
+    let (wide, signed) = (word(ty), if ty.size() > 4 { Ty::I64 } else { Ty::I32 });
+    let literal = |bits: u64| Expr::Lit(Lit::from_word(signed, bits));
+    let bits = Expr::Unary(UnaryOp::ToBits, Box::new(key.clone()));
+    let bits = Expr::Cast(signed, Box::new(bits));
+    let is_below = Expr::binary(BinaryOp::Shr, bits.clone(), literal(8 * ty.size() as u64 - 1));
+    let inverted = Expr::binary(BinaryOp::Or, is_below, literal(sign(ty)));
+    let own = Expr::Cast(wide, Box::new(Expr::binary(BinaryOp::Xor, bits, inverted)));
+    let is_number = Expr::binary(BinaryOp::Eq, key.clone(), key.clone());
+    is_number.select(own, Expr::Lit(Lit::greatest(wide)))
 }
 
 /// For each digit the number of its elements, and later the place of its next element.
@@ -131,9 +144,13 @@ impl Code {
         Expr::Lit(Lit::from_word(word(self.key), bits))
     }
 
-    /// Returns an unsigned integer that is ordered as the key is.
-    fn word(&self, key: Expr) -> Expr {
-        let wide = word(self.key);
+    /// Returns an unsigned integer that is ordered as element `i` of some keys, as [`crate::core::digits`] defines it.
+    fn word(&self, l: &mut Lower, (keys, i): (Mem, Expr), out: &mut Vec<Stmt>) -> Expr {
+        let (wide, key) = (word(self.key), Expr::load(keys, i));
+        if self.key.is_float() {
+            let key = bind(l, "key", key, out);
+            return float_word(&key, self.key);
+        }
         let own = if self.key == wide { key } else { Expr::Cast(wide, Box::new(key)) };
         match sign(self.key) {
             0 => own,
@@ -157,12 +174,14 @@ impl Code {
             let most = self.literal(Lit::greatest(wide).bits);
             self.mask = bind(l, "mask", some.select(below, most), out);
         }
-        let first = bind(l, "first", self.word(Expr::load(self.begin[0], Expr::int(0))), out);
+        let first = self.word(l, (self.begin[0], Expr::int(0)), out);
+        let first = bind(l, "first", first, out);
         let [differs, near] = [("differs", wide), ("near", Ty::I64)].map(|(name, ty)| l.k.reg(name, ty));
         let (i, mut body) = (l.k.reg("i", Ty::I64), Vec::new());
-        let own = bind(l, "own", self.word(Expr::load(self.begin[0], Expr::Reg(i))), &mut body);
-        let before = Expr::load(self.begin[0], Expr::Reg(i).minus(Expr::int(1)));
-        let distance = own.clone().minus(self.word(before)).plus(self.literal(NEAR));
+        let own = self.word(l, (self.begin[0], Expr::Reg(i)), &mut body);
+        let own = bind(l, "own", own, &mut body);
+        let before = self.word(l, (self.begin[0], Expr::Reg(i).minus(Expr::int(1))), &mut body);
+        let distance = own.clone().minus(before).plus(self.literal(NEAR));
         let is_near = Expr::binary(BinaryOp::Lt, distance, self.literal(2 * NEAR));
         let other = Expr::binary(BinaryOp::Xor, own, first);
         let any = Expr::binary(BinaryOp::Or, Expr::Reg(differs), other);
@@ -214,7 +233,7 @@ impl Code {
 
     /// Returns the digit of element `i` of the keys.
     fn of(&self, l: &mut Lower, digit: &Digit, (keys, i): (Mem, Reg), out: &mut Vec<Stmt>) -> Expr {
-        let own = self.word(Expr::load(keys, Expr::Reg(i)));
+        let own = self.word(l, (keys, Expr::Reg(i)), out);
         let own = Expr::binary(BinaryOp::And, own, self.mask.clone());
         let own = Expr::binary(BinaryOp::Shr, own, digit.shift.clone());
         let own = Expr::binary(BinaryOp::And, own, digit.most.clone());
@@ -286,8 +305,8 @@ impl Code {
     /// Returns the code that orders by the bits from `low` on as one digit, and the condition that this is faster,
     /// and that the memory for keys between two digits holds as many counters.
     fn one_digit(&self, l: &mut Lower, near: Expr, (low, bits): (&Expr, &Expr)) -> Option<(Expr, Vec<Stmt>)> {
-        // numbers of elements are below 2^31
-        if self.key.size() < 4 {
+        // numbers of elements are below 2^31; the memory for floats holds no integers
+        if self.key.size() < 4 || self.key.is_float() {
             return None;
         }
         let [from, to_spare] = self.spare[0];

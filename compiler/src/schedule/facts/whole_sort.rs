@@ -2,10 +2,10 @@
 //! by all of these digits. One thread of a CPU runs it instead of the iteration: it needs no tiles, and chooses
 //! digits of its own.
 
-use crate::core::digits::{BITS, DIGITS, sign, word};
+use crate::core::digits::digit;
 use crate::core::{Form, Function, Graph, NodeId, Op, Var};
 use crate::plan::Place;
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::Ty;
 
 /// An array that the sort orders.
 #[derive(Clone, Copy)]
@@ -64,41 +64,12 @@ fn is_element(g: &Graph, n: NodeId, (state, index): (u32, Var)) -> bool {
     *g.op(*x) == Op::Param(state) && at.len() == 1 && is_index(&at[0])
 }
 
-/// Whether the elements of a vector are digits of the first state: `((key - least key) >> (8 turn)) & 255`.
+/// Whether the elements of a vector are digits of the first state.
 fn is_digit(step: &Function, digits: NodeId) -> bool {
-    let g = &step.graph;
-    let key = step.params[0].ty.elem;
-    let wide = word(key);
-    let literal = |n: NodeId, bits: u64| g.as_lit(n) == Some(Lit::from_word(wide, bits));
-    let binary = |n: NodeId, wanted: BinaryOp| match *g.op(n) {
-        Op::Binary(op, a, b) if op == wanted => Some((a, b)),
-        _ => None,
-    };
-    // the operands of an operation one of which is a literal
-    let with_literal = |n: NodeId, op: BinaryOp, bits: u64| {
-        let (a, b) = binary(n, op)?;
-        if literal(b, bits) { Some(a) } else { literal(a, bits).then_some(b) }
-    };
-    let cast = |n: NodeId, ty: Ty| match *g.op(n) {
-        Op::Cast(to, x) if to == ty => Some(x),
-        _ => None,
-    };
-    let is_shift = |n: NodeId| {
-        let by = binary(cast(n, wide)?, BinaryOp::Mul)?;
-        let is_turn = |a: NodeId, b: NodeId| *g.op(a) == Op::Turn && g.as_lit(b) == Some(Lit::i64(BITS));
-        (is_turn(by.0, by.1) || is_turn(by.1, by.0)).then_some(())
-    };
-    let found = || {
-        let (body, index) = element(g, digits)?;
-        let digit = with_literal(cast(body, Ty::I32)?, BinaryOp::And, DIGITS as u64 - 1)?;
-        let (bits, shift) = binary(digit, BinaryOp::Shr)?;
-        is_shift(shift)?;
-        let own = match sign(key) {
-            0 => bits,
-            sign => with_literal(bits, BinaryOp::Xor, sign)?,
-        };
-        let own = if key == wide { own } else { cast(own, wide)? };
-        is_element(g, own, (0, index)).then_some(())
-    };
-    found().is_some()
+    let Some((body, index)) = element(&step.graph, digits) else { return false };
+    let mut g = step.graph.clone();
+    let index = g.add(Op::Var(index, Ty::I64));
+    let keys = g.add(Op::Param(0));
+    let key = g.add(Op::Elem(keys, vec![index]));
+    digit(&mut g, key) == body
 }
