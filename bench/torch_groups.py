@@ -84,6 +84,9 @@ def check_sorts(ours, n):
     wanted = torch.sort(bits, stable=True).indices
     ours("rows_sort_keys_f32")(x, moved)
     row["sort_keys_f32"] = same(torch.nan_to_num(moved, nan=7.0), torch.nan_to_num(x[wanted], nan=7.0))
+    wide, sorted_wide = x.double() * 1.000000001, torch.empty(n, dtype=torch.float64, device=DEV)
+    ours("rows_sort_keys_f64")(wide, sorted_wide)
+    row["sort_keys_f64"] = same(torch.nan_to_num(sorted_wide, nan=7.0), torch.nan_to_num(wide[wanted], nan=7.0))
     row["sort_f32"] = bool((order == wanted).all()) and same(torch.nan_to_num(out, nan=7.0), torch.nan_to_num(x[wanted], nan=7.0))
     return row
 
@@ -150,12 +153,15 @@ def time_filters(ours, n):
 def time_sorts(ours, n):
     k = [torch.randint(0, 1 << 31, (n,), device=DEV).to(torch.int32) for _ in range(2)]
     x = [torch.rand(n, device=DEV) - 0.5 for _ in range(2)]
+    wide = [torch.rand(n, dtype=torch.float64, device=DEV) - 0.5 for _ in range(2)]
     out, kept, order = torch.empty_like(x[0]), torch.empty_like(k[0]), torch.empty(n, dtype=torch.int64, device=DEV)
+    sorted_wide = torch.empty_like(wide[0])
     integers, floats, pairs = (ours(f"rows_sort_{name}") for name in ("u32", "f32", "pairs"))
-    keys_u32, keys_f32 = (ours(f"rows_sort_keys_{name}") for name in ("u32", "f32"))
+    keys_u32, keys_f32, keys_f64 = (ours(f"rows_sort_keys_{name}") for name in ("u32", "f32", "f64"))
     times = dict(
         sort_keys_u32=lambda i: keys_u32(k[i % 2].view(torch.uint32), kept.view(torch.uint32)),
         sort_keys_f32=lambda i: keys_f32(x[i % 2], out),
+        sort_keys_f64=lambda i: keys_f64(wide[i % 2], sorted_wide),
         sort_u32=lambda i: integers(k[i % 2].view(torch.uint32), kept.view(torch.uint32), order),
         sort_f32=lambda i: floats(x[i % 2], out, order),
         sort_pairs=lambda i: pairs(k[i % 2].view(torch.uint32), x[i % 2], kept.view(torch.uint32), out),

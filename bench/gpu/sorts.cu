@@ -1,4 +1,4 @@
-// Times of CUB's radix sorts on one GPU, in ms, as lines of JSON: the peers of `sort_keys_u32`, `sort_keys_f32` and `sort_pairs` of `torch_groups.py`.
+// Times of CUB's radix sorts on one GPU, in ms, as lines of JSON: the peers of `sort_keys_u32`, `sort_keys_f32`, `sort_keys_f64` and `sort_pairs` of `torch_groups.py`.
 //
 //     nvcc -O3 -std=c++17 -arch=native sorts.cu -o sorts && ./sorts
 #include <algorithm>
@@ -50,7 +50,17 @@ int main() {
         const float keys = median([&] { cub::DeviceRadixSort::SortKeys(scratch, bytes, x, y, int(n)); });
         const float of_floats = median([&] { cub::DeviceRadixSort::SortKeys(scratch, bytes, floats, sorted, int(n)); });
         const float pairs = median([&] { cub::DeviceRadixSort::SortPairs(scratch, bytes, x, y, v, w, int(n)); });
-        std::printf("{\"n\": %zu, \"cub_keys_u32\": %.4f, \"cub_keys_f32\": %.4f, \"cub_pairs\": %.4f}\n", n, keys, of_floats, pairs);
+        double *wide, *sorted_wide;
+        size_t bytes_of_wide = 0;
+        void *scratch_of_wide = nullptr;
+        for (double **array : {&wide, &sorted_wide})
+            if (cudaMalloc(array, 8 * n) != cudaSuccess) return 1;
+        fill<<<unsigned((2 * n + 255) / 256), 256>>>(reinterpret_cast<uint32_t *>(wide), 2 * n);
+        cub::DeviceRadixSort::SortKeys(scratch_of_wide, bytes_of_wide, wide, sorted_wide, int(n));
+        if (cudaMalloc(&scratch_of_wide, bytes_of_wide) != cudaSuccess) return 1;
+        const float of_wide = median([&] { cub::DeviceRadixSort::SortKeys(scratch_of_wide, bytes_of_wide, wide, sorted_wide, int(n)); });
+        for (void *array : {(void *)wide, (void *)sorted_wide, scratch_of_wide}) cudaFree(array);
+        std::printf("{\"n\": %zu, \"cub_keys_u32\": %.4f, \"cub_keys_f32\": %.4f, \"cub_keys_f64\": %.4f, \"cub_pairs\": %.4f}\n", n, keys, of_floats, of_wide, pairs);
         for (void *array : {(void *)x, (void *)y, (void *)v, (void *)w, scratch}) cudaFree(array);
     }
     return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;

@@ -16,7 +16,7 @@ pub fn key_type(ty: Ty) -> Ty {
 /// Returns the type of the vector by whose digits elements of a type are sorted, if nobody needs their order: that of
 /// the elements, if these take no more time than their keys ([`super::digits`]), and else that of the keys.
 pub fn sorted_type(ty: Ty) -> Ty {
-    if ty == Ty::F32 { ty } else { key_type(ty) }
+    if matches!(ty, Ty::F32 | Ty::F64) { ty } else { key_type(ty) }
 }
 
 /// Returns the key of a value: an integer, so that keys are ordered as values are. For a float it is made of its bits

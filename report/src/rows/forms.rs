@@ -123,10 +123,11 @@ pub fn batches(run: &Rc<Run>, value: &Value) -> Vec<Row> {
 }
 
 /// Ours and PyTorch's names in the rows of sorts, groups and segments.
-pub const GROUPS: [(&str, &str); 10] = [
+pub const GROUPS: [(&str, &str); 11] = [
     ("sort_f32", "torch_sort"),
     ("sort_keys_u32", "cub_keys_u32"),
     ("sort_keys_f32", "cub_keys_f32"),
+    ("sort_keys_f64", "cub_keys_f64"),
     ("sort_pairs", "cub_pairs"),
     ("histogram_256", "bincount"),
     ("group_statistics_1", "index_add_1"),

@@ -216,6 +216,7 @@ fn main() -> arraygpu::Result<()> {
         .function("sort_keys_u32", ["x"], "sorted", |x: VExp<u32>| x.sort())
         .doc(groups::SORTED_KEYS_DOC)
         .function("sort_keys_f32", ["x"], "sorted", |x: VExp<f32>| x.sort())
+        .function("sort_keys_f64", ["x"], "sorted", |x: VExp<f64>| x.sort())
         .doc(groups::SORTED_KEYS_DOC)
         .function("sort_u32", ["x"], ["sorted", "order"], groups::sorted::<u32>)
         .doc(groups::SORTED_DOC)
