@@ -27,8 +27,9 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::element::lower::{LaunchContext, Lower, bind};
-use crate::schedule::element::nested_loop::{self, Lanes, assign, read};
+use crate::schedule::element::nested_loop::{self, Lanes, Needed, assign, read};
 use crate::schedule::facts::loop_nests::{self, Env, Loop, Nest, Order};
+use crate::schedule::facts::needed_range;
 use crate::schedule::groups::FusedGroup;
 use rustc_hash::FxHashSet as HashSet;
 
@@ -141,8 +142,16 @@ pub fn main(
         let values = l.region(&element.known, &roots, &i, &mut out)?;
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "own", e, &mut out)).collect();
         element.known.extend(staged.invariants.iter().copied().zip(values.iter().cloned()));
-        let mut tiled_loop =
-            TiledLoop { of, staged, k: params.nest.k, element: &element, shared: Vec::new(), strided };
+        let needed = needed(l, of, &element, &i, &mut out)?;
+        let mut tiled_loop = TiledLoop {
+            of,
+            staged,
+            k: params.nest.k,
+            element: &element,
+            needed,
+            shared: Vec::new(),
+            strided,
+        };
         tiled_loop.declare_shared(l);
         let results = match of.order {
             Order::Sequence => tiled_loop.sequence(l, &values[staged.invariants.len()..], &mut out)?,
@@ -159,12 +168,33 @@ pub fn main(
     Ok(out)
 }
 
+/// Returns the inner indices that an element needs in a loop with one reduction, if a condition bounds them.
+fn needed(
+    l: &mut Lower,
+    of: &Loop,
+    element: &Element,
+    at: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Option<Needed>> {
+    let [inner] = &of.inner[..] else { return Ok(None) };
+    let Some(range) = needed_range::of(&mut l.launch.g, inner.node) else { return Ok(None) };
+    let mut bound = |n| -> Result<Expr> {
+        let value = l.region(&element.known, &[n], at, out)?.remove(0);
+        Ok(bind(l, "bound", value, out))
+    };
+    let first = range.first.map(&mut bound).transpose()?;
+    let end = range.end.map(&mut bound).transpose()?;
+    Ok(Some(Needed { first, end, otherwise: range.otherwise }))
+}
+
 /// A loop of the nest that is being lowered.
 struct TiledLoop<'a> {
     of: &'a Loop,
     staged: &'a Staged,
     k: NodeId,
     element: &'a Element,
+    /// The inner indices that the element needs, if not all.
+    needed: Option<Needed>,
     /// The shared memory of each staged part.
     shared: Vec<Mem>,
     strided: bool,
@@ -189,6 +219,7 @@ impl TiledLoop<'_> {
         let base = l.k.reg("base", Ty::I64);
         out.push(Stmt::Var(base, Expr::int(0)));
         let mut body = Vec::new();
+        let is_needed = self.is_needed(l, &Expr::Reg(base), &Expr::int(len), &mut body);
         self.fill(l, &Expr::Reg(base), None, &|s| s, &mut body)?;
         let (j, mut inner) = (l.k.reg("j", Ty::I32), Vec::new());
         let first = bind(l, "first", Expr::Reg(j).times(int32(unrolled as i32)), &mut inner);
@@ -202,7 +233,8 @@ impl TiledLoop<'_> {
             }
         }
         assign(l, &acc, values, &mut inner);
-        body.push(Stmt::Seq(j, int32(0), int32((len / unrolled) as i32), inner));
+        let steps = Stmt::Seq(j, int32(0), int32((len / unrolled) as i32), inner);
+        body.push(only_if(is_needed, steps));
         body.push(Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(len))));
         let next = Expr::Reg(base).plus(Expr::int(len));
         out.push(Stmt::While(Expr::binary(BinaryOp::Le, next, count.clone()), body));
@@ -243,7 +275,13 @@ impl TiledLoop<'_> {
             nested_loop::tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
                 let value = lanes.variables(l, "whole", out);
                 let (mut full, mut short) = (Vec::new(), Vec::new());
-                let values = self.tile(l, lanes, &base, &mut full)?;
+                let is_needed = self.is_needed(l, &base, &Expr::int(TILE), &mut full);
+                let mut values = self.tile(l, lanes, &base, is_needed.clone(), &mut full)?;
+                if let (Some(is_needed), Some(needed)) = (is_needed, &self.needed) {
+                    let otherwise =
+                        |value: Expr| is_needed.clone().select(value, Expr::Lit(needed.otherwise));
+                    values = values.into_iter().map(otherwise).collect();
+                }
                 assign(l, &value, values, &mut full);
                 let values = self.short_tile(l, lanes, &base, &left, &mut short)?;
                 assign(l, &value, values, &mut short);
@@ -254,6 +292,13 @@ impl TiledLoop<'_> {
         assign(l, &result, joined, &mut body);
         out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), body, vec![]));
         Ok(read(&result))
+    }
+
+    /// Returns whether the element needs inner indices among the `count` ones from `base` on, if not always. The block
+    /// stages them in any case, because other elements may need them.
+    fn is_needed(&self, l: &mut Lower, base: &Expr, count: &Expr, out: &mut Vec<Stmt>) -> Option<Expr> {
+        let needed = self.needed.as_ref()?;
+        Some(bind(l, "some", needed.has_some(base, count), out))
     }
 
     /// Returns the number of columns of a tile that are in shared memory at once (a group of columns).
@@ -271,5 +316,13 @@ impl TiledLoop<'_> {
         let row = Expr::binary(BinaryOp::Shr, s.clone(), int32(columns.ilog2() as i32));
         let column = Expr::binary(BinaryOp::And, s, int32(columns as i32 - 1));
         row.times(int32(COLUMNS as i32)).plus(group.clone().times(int32(columns as i32))).plus(column)
+    }
+}
+
+/// Returns a statement that runs on a condition, if there is one.
+fn only_if(condition: Option<Expr>, s: Stmt) -> Stmt {
+    match condition {
+        Some(condition) => Stmt::If(condition, vec![s], vec![]),
+        None => s,
     }
 }

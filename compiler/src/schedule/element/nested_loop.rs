@@ -9,6 +9,7 @@
 
 pub mod batches;
 mod lanes;
+mod needed;
 mod steps;
 mod tree;
 mod versions;
@@ -24,8 +25,10 @@ use crate::core::{COLUMNS, Graph, NodeId, Op, PANEL, TILE, Var, linear, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::{cpu, facts::order_free};
+use crate::schedule::cpu;
+use crate::schedule::facts::{needed_range, order_free};
 pub use lanes::{Join, Lanes, assign, joining, read};
+pub use needed::Needed;
 use rustc_hash::FxHashSet as HashSet;
 pub use tree::{Step, Tile, column, rows, rows_of, tree};
 use tree::{columns, level};
@@ -103,7 +106,14 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     let inits = tuples::components(&l.launch.g, init);
     let start = inits.into_iter().map(|init| Ok(l.value(init, r)?.0)).collect::<Result<Vec<Expr>>>()?;
     let Op::Generate(extents, _) = l.launch.g.op(src).clone() else { unreachable!("fused: a sequence") };
-    let count = l.value(extents[0], r)?.0;
+    let mut count = l.value(extents[0], r)?.0;
+    // steps that several elements take together have one count
+    let range = if l.k.in_lockstep { None } else { needed_range::of(&mut l.launch.g, of[0]) };
+    let range = range.map(|range| Needed::of(l, &range, r)).transpose()?;
+    if let Some(end) = range.as_ref().and_then(|range| range.end.clone()) {
+        let some = Expr::binary(BinaryOp::Max, count.min(end), Expr::int(0));
+        count = bind(l, "needed", some, &mut r.out);
+    }
     let mut nodes = invariant_nodes(&mut l.launch.g, &op);
     nodes.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
@@ -121,7 +131,7 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
             Op::PanelDot { a, b, .. } => {
                 Ok(vec![panels(l, [a, b], start.remove(0), count, &place, &mut out)?])
             }
-            _ => reduce(l, of, start, count, &place, &mut out),
+            _ => reduce(l, of, start, (count, range.as_ref()), &place, &mut out),
         })?;
         Ok((values, out))
     };
@@ -259,7 +269,7 @@ fn reduce(
     l: &mut Lower,
     nodes: &[NodeId],
     mut start: Vec<Expr>,
-    count: Expr,
+    (count, range): (Expr, Option<&Needed>),
     place: &Surroundings,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
@@ -301,34 +311,40 @@ fn reduce(
         assign(l, &needed, joined, &mut single);
     }
     let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
-        if !l.k.is_gpu() {
-            let reduced = if by_loops { cpu::nested::tile_by_loops } else { cpu::nested::tile };
-            return reduced(l, &cpu::nested::Tile { r: &r, place, base, count: left }, out);
+        let tile = &mut |l: &mut Lower, lanes: &mut Lanes, base: Expr, left: Expr, out: &mut Vec<Stmt>| {
+            if !l.k.is_gpu() {
+                let reduced = if by_loops { cpu::nested::tile_by_loops } else { cpu::nested::tile };
+                return reduced(l, &cpu::nested::Tile { r: &r, place, base, count: left }, out);
+            }
+            if by_loops {
+                return level(l, lanes, left, out, &mut |l, _, at, column, out| {
+                    let at = bind(l, "i", base.clone().plus(at), out);
+                    let elements = r.values_at(l, place, at, out)?;
+                    let set = |at: usize, e| Stmt::Assign(column.acc[at], e);
+                    r.go_on(l, place, elements, &column.is_first, read(&column.acc), &set, out)
+                });
+            }
+            columns(l, lanes, left, (pays, out), &mut |l, (start, rows), acc, out| {
+                let at = bind(l, "i", base.clone().plus(start), out);
+                let (_, first) = l.launch.g.fresh_var(Ty::I64);
+                let mut vars = place.vars.to_vec();
+                vars.push((first, at));
+                let number = l.launch.g.lit(Lit::i64(rows * COLUMNS));
+                let index = linear::add(&mut l.launch.g, first, number);
+                let roots = match acc {
+                    None => r.first(l.launch, index),
+                    Some(acc) => {
+                        let before = r.nodes(l.launch, &r.with_elements(acc.to_vec()), &mut vars);
+                        r.step(l.launch, &before, index)
+                    }
+                };
+                place.values(l, &vars, &roots, out)
+            })
+        };
+        match range {
+            Some(range) => range.tile(l, lanes, (base, left), out, tile),
+            None => tile(l, lanes, base, left, out),
         }
-        if by_loops {
-            return level(l, lanes, left, out, &mut |l, _, at, column, out| {
-                let at = bind(l, "i", base.clone().plus(at), out);
-                let elements = r.values_at(l, place, at, out)?;
-                let set = |at: usize, e| Stmt::Assign(column.acc[at], e);
-                r.go_on(l, place, elements, &column.is_first, read(&column.acc), &set, out)
-            });
-        }
-        columns(l, lanes, left, (pays, out), &mut |l, (start, rows), acc, out| {
-            let at = bind(l, "i", base.clone().plus(start), out);
-            let (_, first) = l.launch.g.fresh_var(Ty::I64);
-            let mut vars = place.vars.to_vec();
-            vars.push((first, at));
-            let number = l.launch.g.lit(Lit::i64(rows * COLUMNS));
-            let index = linear::add(&mut l.launch.g, first, number);
-            let roots = match acc {
-                None => r.first(l.launch, index),
-                Some(acc) => {
-                    let before = r.nodes(l.launch, &r.with_elements(acc.to_vec()), &mut vars);
-                    r.step(l.launch, &before, index)
-                }
-            };
-            place.values(l, &vars, &roots, out)
-        })
     })?;
     let joined = r.joined_initial(l, place, &result, &value, &mut body)?;
     assign(l, &needed, joined, &mut body);

@@ -11,6 +11,7 @@ mod find_reductions;
 pub mod in_order;
 pub mod loop_nests;
 pub(super) mod merge_reductions;
+pub mod needed_range;
 pub(super) mod needed_reductions;
 pub mod order_free;
 pub(super) mod partition;

@@ -1,7 +1,7 @@
 //! The loops over a tile of inner indices: the block stages the values of the tile in shared memory, and each thread
 //! folds them into its element's accumulators.
 
-use super::{ROWS, THREADS, TiledLoop, UNROLLED_ROWS};
+use super::{ROWS, THREADS, TiledLoop, UNROLLED_ROWS, only_if};
 use crate::core::{COLUMNS, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -14,12 +14,13 @@ use crate::schedule::element::nested_loop::{self, Lanes, assign, read};
 use crate::schedule::facts::loop_nests::Env;
 
 impl TiledLoop<'_> {
-    /// Reduces a full tile by the fixed tree, `v` neighbouring tree columns at a time.
+    /// Reduces a full tile by the fixed tree, `v` neighbouring tree columns at a time, if the element needs it.
     pub(super) fn tile(
         &self,
         l: &mut Lower,
         lanes: &mut Lanes,
         base: &Expr,
+        is_needed: Option<Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let (v, columns) = (self.staged.v, self.columns());
@@ -69,7 +70,7 @@ impl TiledLoop<'_> {
         let before = Expr::Reg(group).times(int32((columns / v) as i32)).plus(Expr::Reg(c));
         let before = bind(l, "before", to_i64(before), &mut inner);
         counter.push(l, lanes, v.ilog2() as usize, before, values.remove(0), &mut inner)?;
-        body.push(Stmt::Seq(c, int32(0), int32((columns / v) as i32), inner));
+        body.push(only_if(is_needed, Stmt::Seq(c, int32(0), int32((columns / v) as i32), inner)));
         out.push(Stmt::Seq(group, int32(0), int32((COLUMNS / columns) as i32), body));
         Ok(counter.full())
     }
