@@ -3,7 +3,7 @@
 use super::body::{self, Body};
 use super::formula::Sum;
 use super::launched::Sizes;
-use super::model::{Amount, Array, Computed, Hoisted, Kernel, Line};
+use super::model::{Amount, Array, Bounded, Computed, Hoisted, Kernel, Line};
 use super::reason::reason;
 use super::scope::{Scope, Unit, Units, next_of};
 use super::time::{Computing, predicted};
@@ -12,10 +12,12 @@ use crate::core::{Function, Graph, NodeId, Op, ScanPart, byte_tables, verify};
 use crate::driver::Compiled;
 use crate::plan::{Access, Place};
 use crate::schedule::facts::bins::Bins;
+use crate::schedule::facts::needed_range;
 use crate::schedule::facts::put::Put;
 use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{self, FusedGroup, Item};
+use rustc_hash::FxHashSet as HashSet;
 
 /// A kernel and what its launches move.
 pub struct Described {
@@ -113,6 +115,7 @@ pub fn kernel(
         }),
         computes: computes(units, unit, &fused, &body),
         hoisted: hoisted(scope, &fused, &body),
+        bounded: bounded(g, &fused),
         arrays,
         bytes_per_element: match fused.domain.is_empty() {
             true => None,
@@ -235,6 +238,27 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
         }
     }
     list.into_iter().map(|(_, h)| h).collect()
+}
+
+/// Returns the reductions of the elements that go through a range of their indices.
+fn bounded(g: &Graph, fused: &FusedGroup) -> Vec<Bounded> {
+    let mut g = g.clone();
+    let is_stored = |g: &Graph, n: NodeId| matches!(g.op(n), Op::Materialize(_));
+    let mut list = Vec::new();
+    let mut stack: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
+    let mut seen: HashSet<NodeId> = stack.iter().copied().collect();
+    while let Some(n) = stack.pop() {
+        let is_nested = matches!(g.op(n), Op::Reduce { .. }) && !g.is_closed(n);
+        if let Some(range) = is_nested.then(|| needed_range::of(&mut g, n)).flatten() {
+            let place = |n: NodeId| g.node(n).loc.first().map(Into::into);
+            list.push(Bounded { reduction: place(n), condition: place(range.condition) });
+        }
+        let op = g.op(n);
+        let further: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
+        let is_other = |m: &NodeId| is_stored(&g, *m) && g.is_closed(*m);
+        stack.extend(further.into_iter().filter(|m| !is_other(m) && seen.insert(*m)));
+    }
+    list
 }
 
 /// Returns the arrays that the kernel accesses, the bytes that all of these accesses move, and those of each.

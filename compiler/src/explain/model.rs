@@ -168,6 +168,8 @@ pub struct Kernel {
     pub computes: Vec<Computed>,
     /// The operations that are taken out of its loops.
     pub hoisted: Vec<Hoisted>,
+    /// The reductions of its elements that go through a range of their indices.
+    pub bounded: Vec<Bounded>,
     /// The arrays that it accesses.
     pub arrays: Vec<Array>,
     /// The bytes of all arrays that one launch moves.
@@ -220,6 +222,14 @@ pub struct Hoisted {
     /// Where the operation is computed: `host`, `thread` (before its elements), `loop` (before a
     /// nested loop), or the name of the kernel that computes it.
     pub to: String,
+}
+
+/// A reduction that goes through a range of its indices, because a condition leaves no others.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Bounded {
+    pub reduction: Option<Place>,
+    pub condition: Option<Place>,
 }
 
 /// An array that a kernel accesses.

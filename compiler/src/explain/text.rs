@@ -1,8 +1,8 @@
 //! Prints the report as text.
 
 use super::model::{
-    Alternative, Amount, Array, Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place,
-    Predicted, Report, Started,
+    Alternative, Amount, Array, Bounded, Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line,
+    Place, Predicted, Report, Started,
 };
 use super::names::mentioned;
 use crate::counted;
@@ -202,6 +202,7 @@ fn kernel(out: &mut String, k: &Kernel, of_many: bool) {
     }
     k.computes.iter().for_each(|c| computed(out, c));
     k.hoisted.iter().for_each(|h| hoisted(out, h));
+    k.bounded.iter().for_each(|b| bounded(out, b));
     moves(out, k.bytes_per_element, &k.bytes, &k.arrays);
     if k.scratch_bytes_per_tile > 0 {
         let _ = writeln!(out, "    leaves {} a tile for the join", counted(k.scratch_bytes_per_tile, "byte"));
@@ -254,6 +255,12 @@ fn hoisted(out: &mut String, h: &Hoisted) {
     };
     let place = h.place.as_ref().map(|p| format!(" ({})", short(p))).unwrap_or_default();
     let _ = writeln!(out, "    hoisted {to}: {what}{place}");
+}
+
+fn bounded(out: &mut String, b: &Bounded) {
+    let at = |place: &Option<Place>| place.as_ref().map(|p| format!(" ({})", short(p))).unwrap_or_default();
+    let (reduction, condition) = (at(&b.reduction), at(&b.condition));
+    let _ = writeln!(out, "    the reduction{reduction} goes through what the condition{condition} leaves");
 }
 
 fn moves(out: &mut String, of_element: Option<u64>, bytes: &Amount, arrays: &[Array]) {

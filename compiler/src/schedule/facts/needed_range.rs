@@ -27,6 +27,8 @@ pub struct NeededRange {
     pub end: Option<NodeId>,
     /// The value of other elements, and of a reduction of such elements.
     pub otherwise: Lit,
+    /// The comparison that gave the first of the bounds.
+    pub condition: NodeId,
 }
 
 /// Returns the range of a reduction's elements that are needed, if a condition bounds it.
@@ -44,10 +46,10 @@ pub fn of(g: &mut Graph, reduction: NodeId) -> Option<NeededRange> {
     if otherwise != identity && !is_hidden || may_record_here(g, conditions.iter().map(|c| c.0)) {
         return None;
     }
-    let mut range = Bounds { g, var, count: extents[0], first: None, end: None };
+    let mut range = Bounds { g, var, count: extents[0], first: None, end: None, condition: None };
     conditions.into_iter().for_each(|(condition, holds)| range.add(condition, holds));
-    let Bounds { first, end, .. } = range;
-    (first.is_some() || end.is_some()).then_some(NeededRange { first, end, otherwise })
+    let Bounds { first, end, condition, .. } = range;
+    Some(NeededRange { first, end, otherwise, condition: condition? })
 }
 
 /// Returns the conditions that leave a value, what each is where the value is no constant, and the constant.
@@ -81,6 +83,8 @@ struct Bounds<'g> {
     count: NodeId,
     first: Option<NodeId>,
     end: Option<NodeId>,
+    /// The comparison that gave the first one that was found.
+    condition: Option<NodeId>,
 }
 
 impl Bounds<'_> {
@@ -104,19 +108,19 @@ impl Bounds<'_> {
         }
     }
 
-    /// Adds the bounds that follow from a comparison.
-    fn compared(&mut self, op: BinaryOp, a: NodeId, b: NodeId) {
+    /// Adds the bounds that follow from a comparison, if there are any.
+    fn compared(&mut self, op: BinaryOp, a: NodeId, b: NodeId) -> Option<()> {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt};
         let is_order = matches!(op, Lt | Le | Gt | Ge);
         if !is_order && op != Eq {
-            return;
+            return None;
         }
         let (op, side, bound) = match (self.depends(a), self.depends(b)) {
             (true, false) => (op, a, b),
             (false, true) => (if is_order { op.swapped() } else { op }, b, a),
-            _ => return,
+            _ => return None,
         };
-        let Some((bound, is_known)) = self.alone(side, bound) else { return };
+        let (bound, is_known) = self.alone(side, bound)?;
         if matches!(op, Lt | Le | Eq) {
             let end = if op == Lt { bound } else { self.after(bound) };
             let end = self.unless(is_known, end, self.count);
@@ -128,6 +132,7 @@ impl Bounds<'_> {
             let first = self.unless(is_known, first, zero);
             self.first = Some(self.joined(BinaryOp::Max, self.first, first));
         }
+        Some(())
     }
 
     fn depends(&self, n: NodeId) -> bool {
