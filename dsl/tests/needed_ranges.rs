@@ -109,3 +109,24 @@ fn every_pair_of_a_long_vector_by_tiles() {
         everywhere(&lowered, &[vector(&floats(n))]);
     }
 }
+
+#[test]
+fn multiples_of_the_index() {
+    let f = |x: VExp<i64>, at: VExp<i64>| {
+        let n = x.len();
+        let chosen = |condition: fn(SExp<i64>, SExp<i64>) -> SExp<bool>| {
+            generate(at.len(), |i| generate(n, |k| cond(condition(k, at.at(i)), x.at(k), 0)).sum())
+        };
+        let below = (chosen(|k, at| (k * 3).lt(at)), chosen(|k, at| (k * 7).le(at)));
+        let above =
+            (chosen(|k, at| (k * 3).gt(at)), chosen(|k, at| (5 * k).ge(at)), chosen(|k, at| (k * 2).eq(at)));
+        let wrapped = chosen(|k, at| (k * (i64::MAX / 2)).lt(at));
+        (below.0, below.1, above.0, above.1, above.2, wrapped)
+    };
+    let results = ["lt", "le", "gt", "ge", "eq", "wrapped"];
+    let lowered = lower(["x", "at"], results, f);
+    for n in LENGTHS {
+        let x: Vec<i64> = (0..n as i64).map(|i| i * i - 77).collect();
+        everywhere(&lowered, &[vector(&x), vector(&places(n))]);
+    }
+}

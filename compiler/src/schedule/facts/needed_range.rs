@@ -4,6 +4,7 @@
 //! ```text
 //! generate n (i -> reduce (+) from 0 over generate n (k -> select(k <= i, x[k], 0)))       k in 0 .. i + 1
 //! generate m (i -> reduce (+) from 0 over generate n (k -> select(k + i < n, .., 0)))      k in 0 .. n - i
+//! generate m (i -> reduce (+) from 0 over generate n (k -> select(5 k <= i, .., 0)))       k in 0 .. i / 5 + 1
 //! ```
 //!
 //! The order of semantics 5.1 is one of places: a constant that is the operator's identity may be joined or left out
@@ -96,14 +97,17 @@ impl Bounds<'_> {
                 self.add(a, holds);
                 self.add(b, holds);
             }
-            (Op::Binary(op, a, b), _) if self.g.ty(a).elem == Ty::I64 => match (op, holds) {
-                (_, true) => self.compared(op, a, b),
-                (BinaryOp::Ne, false) => self.compared(BinaryOp::Eq, a, b),
-                (BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge, false) => {
-                    self.compared(op.opposite(), a, b);
+            (Op::Binary(op, a, b), _) if self.g.ty(a).elem == Ty::I64 => {
+                let op = match (op, holds) {
+                    (op, true) => op,
+                    (BinaryOp::Ne, false) => BinaryOp::Eq,
+                    (BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge, false) => op.opposite(),
+                    _ => return,
+                };
+                if self.compared(op, a, b).is_some() {
+                    self.condition.get_or_insert(condition);
                 }
-                _ => {}
-            },
+            }
             _ => {}
         }
     }
@@ -120,7 +124,19 @@ impl Bounds<'_> {
             (false, true) => (if is_order { op.swapped() } else { op }, b, a),
             _ => return None,
         };
-        let (bound, is_known) = self.alone(side, bound)?;
+        let (op, bound, is_known) = match self.alone(side, bound) {
+            Some((bound, is_known)) => (op, bound, is_known),
+            None => {
+                let (quotient, is_known) = self.divided(side, bound)?;
+                // the index that is the quotient itself may be needed
+                let op = match op {
+                    Lt => Le,
+                    Gt => Ge,
+                    op => op,
+                };
+                (op, quotient, Some(is_known))
+            }
+        };
         if matches!(op, Lt | Le | Eq) {
             let end = if op == Lt { bound } else { self.after(bound) };
             let end = self.unless(is_known, end, self.count);
@@ -135,6 +151,10 @@ impl Bounds<'_> {
         Some(())
     }
 
+    fn is_index(&self, n: NodeId) -> bool {
+        matches!(*self.g.op(n), Op::Var(v, _) if v == self.var)
+    }
+
     fn depends(&self, n: NodeId) -> bool {
         self.g.node(n).free.contains(&self.var)
     }
@@ -142,14 +162,13 @@ impl Bounds<'_> {
     /// Returns the bound of the index if the bound of `side` is `bound`, and the condition that it is one, if it is
     /// not always: that no sum wraps around.
     fn alone(&mut self, side: NodeId, bound: NodeId) -> Option<(NodeId, Option<NodeId>)> {
-        let is_index = |g: &Graph, n: NodeId| matches!(*g.op(n), Op::Var(v, _) if v == self.var);
-        if is_index(self.g, side) {
+        if self.is_index(side) {
             return Some((bound, None));
         }
         let (further, op) = match *self.g.op(side) {
-            Op::Binary(BinaryOp::Add, a, b) if is_index(self.g, a) => (b, BinaryOp::Sub),
-            Op::Binary(BinaryOp::Add, a, b) if is_index(self.g, b) => (a, BinaryOp::Sub),
-            Op::Binary(BinaryOp::Sub, a, b) if is_index(self.g, a) => (b, BinaryOp::Add),
+            Op::Binary(BinaryOp::Add, a, b) if self.is_index(a) => (b, BinaryOp::Sub),
+            Op::Binary(BinaryOp::Add, a, b) if self.is_index(b) => (a, BinaryOp::Sub),
+            Op::Binary(BinaryOp::Sub, a, b) if self.is_index(a) => (b, BinaryOp::Add),
             _ => return None,
         };
         if self.depends(further) {
@@ -162,6 +181,21 @@ impl Bounds<'_> {
         });
         let is_known = binary(self.g, BinaryOp::And, known[0], known[1]);
         Some((binary(self.g, op, bound, further), Some(is_known)))
+    }
+
+    /// Returns the greatest index whose product with a constant is not greater than `bound`, or 0 if there is none,
+    /// and the condition that no product wraps around, if `side` is such a product.
+    fn divided(&mut self, side: NodeId, bound: NodeId) -> Option<(NodeId, NodeId)> {
+        let Op::Binary(BinaryOp::Mul, a, b) = *self.g.op(side) else { return None };
+        let factor = if self.is_index(a) { b } else { a };
+        if !self.is_index(a) && !self.is_index(b) {
+            return None;
+        }
+        let factor = self.g.as_lit(factor)?.as_int().filter(|factor| *factor > 0)?;
+        let zero = self.g.lit(Lit::i64(0));
+        let not_negative = binary(self.g, BinaryOp::Max, bound, zero);
+        let quotient = with_number(self.g, BinaryOp::Div, not_negative, factor);
+        Some((quotient, with_number(self.g, BinaryOp::Le, self.count, GREATEST / factor)))
     }
 
     /// Returns the index after another one, at most the number of indices.
