@@ -321,3 +321,28 @@ fn counts_in_index_order() {
         }
     }
 }
+
+/// Elements that reduce a few values which all of them read, in any order: in lockstep if there are many elements.
+/// The values are read again at the place that was found, and one that is not there leaves a record.
+#[test]
+fn shared_values() {
+    let nearest = |x: VExp<f32>, c: VExp<f32>, k: SExp<i64>| {
+        x.map(|x| {
+            let nearest = c.map(|c| (c - x).abs()).argmin();
+            let lower: SExp<i32> = c.map(|c| cond(c.lt(x), lit(1i32), 0)).sum();
+            c.at(nearest + k) + lower.cast::<f32>()
+        })
+    };
+    let package = Package::new("t").function("f", ["x", "c", "k"], ["r"], nearest);
+    let c = compiled(&package);
+    let mut rng = Rng::new(9);
+    let mut calls = Vec::new();
+    for n in [1usize, 31, 127, 128, 161, 600] {
+        for count in [1usize, 2, 17, 256, 257] {
+            let [x, values] = [n, count].map(|n| numbers(Ty::F32, &[n], &mut rng));
+            calls.push((vec![x.clone(), values.clone(), Value::Scalar(Lit::i64(0))], ""));
+            calls.push((vec![x, values, Value::Scalar(Lit::i64(count as i64))], "out of range"));
+        }
+    }
+    check_compiled(&c, &calls);
+}

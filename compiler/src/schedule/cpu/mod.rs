@@ -2,12 +2,12 @@
 //! of a few elements as straight code (`unrolled_rows`), strips of neighbouring segments (`segmented_columns`, with
 //! the pairwise accumulation of `pairwise` or in any order, `strip_fold`, and `row_strips`, where the segments are
 //! the elements of a row), many short rows at a time (`short_rows`), segments in index order (`in_order`), elements
-//! that reduce a row of their own again and again (`thread_rows`), several reductions and maps of a row
-//! (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling buffers of rows
-//! (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and columns in the order of the
-//! tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), the parts of a scan (`scan`),
-//! whole filters (`filter`), the steps of a radix sort (`radix_sort`) or all of them (`whole_sort`), bins (`bins`),
-//! elements at destinations (`put`), and the code that runs once at the end (`finish`).
+//! that reduce a row of their own again and again (`thread_rows`) or a few values that all of them read
+//! (`shared_steps`), several reductions and maps of a row (`resident_rows`) or a strip of columns (`resident_columns`),
+//! several stencils through rolling buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all
+//! pairs of rows and columns in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index
+//! order (`fold`), the parts of a scan (`scan`), whole filters (`filter`), the steps of a radix sort (`radix_sort`) or
+//! all of them (`whole_sort`), bins (`bins`), elements at destinations (`put`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The in-place and the
 //! strided variant are *staged*: the results of a unit of work go to a local buffer and are copied to the outputs
@@ -40,6 +40,7 @@ mod rows;
 mod scan;
 pub mod segmented_columns;
 mod select;
+mod shared_steps;
 mod short_rows;
 pub mod stencil_chain;
 mod stores;
@@ -169,6 +170,12 @@ fn build(
     let choice = select::choose(l.launch, fused, staged, strided);
     let strategy = choice.strategy(l.launch);
     let mut body = emit(&mut l, fused, &choice, staged)?;
+    if let Choice::Map = choice
+        && !staged
+        && let Some(both) = shared_steps::main(&mut l, fused, &body)?
+    {
+        body = both;
+    }
     if let Choice::Strips(_) | Choice::Batches(_) | Choice::Map = choice
         && let Some(both) = one_part::main(&mut l, fused, staged, &body)?
     {

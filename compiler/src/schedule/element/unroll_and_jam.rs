@@ -44,7 +44,7 @@ pub fn pays(g: &mut Graph, roots: &[NodeId], var: Var) -> bool {
 }
 
 /// Returns the outermost loops that depend on a variable.
-fn outermost(g: &Graph, roots: &[NodeId], var: Var) -> Vec<NodeId> {
+pub fn outermost(g: &Graph, roots: &[NodeId], var: Var) -> Vec<NodeId> {
     let (mut found, mut stack) = (Vec::new(), roots.to_vec());
     let mut seen = HashSet::default();
     while let Some(n) = stack.pop() {
