@@ -11,10 +11,12 @@
 //! ```
 //!
 //! The check computes indices a second time; vectorisation more than makes up for that. If the conditions depend on
-//! the loop's counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`).
+//! the loop's counter alone, the schedule has made such versions already (`schedule/element/in_bounds.rs`). It knows
+//! nothing of rows, into which loops have been cut since (`split_rows`): conditions that ask for a row and a column
+//! are tested apart as well.
 
 use super::clone_body::copied;
-use super::parts::operations;
+use super::parts::{find_variables, operations};
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
@@ -25,14 +27,19 @@ const LONGEST: usize = 400;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
-    k.rewrite_main(block);
+    k.rewrite_main(|k, body| {
+        let mut variables = vec![false; k.regs.len()];
+        find_variables(body, &mut variables);
+        block(k, body, &variables);
+    });
 }
 
-fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
+/// Rewrites the loops of a block. `variables` tells which of the kernel's registers are assigned.
+fn block(k: &mut Kernel, body: &mut Vec<Stmt>, variables: &[bool]) {
     for mut s in std::mem::take(body) {
-        s.blocks_mut().for_each(|b| block(k, b));
+        s.blocks_mut().for_each(|b| block(k, b, variables));
         let check = match &s {
-            Stmt::For(c, _, _, inner) => Check::of(k, *c, inner),
+            Stmt::For(c, _, _, inner) => Check::of(k, *c, inner, variables),
             _ => None,
         };
         match check {
@@ -69,8 +76,9 @@ struct Check {
 }
 
 impl Check {
-    /// Returns the check of a loop's body, if the body is straight-line code with error records that depend on data.
-    fn of(k: &Kernel, counter: Reg, body: &[Stmt]) -> Option<Check> {
+    /// Returns the check of a loop's body, if the body is straight-line code with error records that depend on data,
+    /// or on a variable such as a row.
+    fn of(k: &Kernel, counter: Reg, body: &[Stmt], variables: &[bool]) -> Option<Check> {
         let is_plain =
             |s: &Stmt| matches!(s, Stmt::Let(..) | Stmt::Store(..) | Stmt::Record(..) | Stmt::Note(_));
         // a long body may have thousands of conditions, which are compared with each other
@@ -101,11 +109,13 @@ impl Check {
                 _ => {}
             }
         }
+        let is_of_row = needed.iter().any(|r| variables.get(r.0 as usize).is_some_and(|is| *is));
         // the check runs before all stores, so none of its loads may come after a store in the loop
         let is_before = steps.first().is_none_or(|(i, _)| *i < first_store);
         steps.reverse();
         let steps: Vec<Stmt> = steps.into_iter().map(|s| s.1).collect();
-        (is_before && is_data(k, counter, &steps)).then_some(Check { steps, conditions })
+        let serves = is_before && (is_of_row || is_data(k, counter, &steps));
+        serves.then_some(Check { steps, conditions })
     }
 }
 

@@ -7,7 +7,8 @@
 //! several stencils through rolling buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all
 //! pairs of rows and columns in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index
 //! order (`fold`), the parts of a scan (`scan`), whole filters (`filter`), the steps of a radix sort (`radix_sort`) or
-//! all of them (`whole_sort`), bins (`bins`), elements at destinations (`put`), and the code that runs once at the end (`finish`).
+//! all of them (`whole_sort`), bins (`bins`), elements at destinations (`put`), in order where one thread computes
+//! (`scatter`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The in-place and the
 //! strided variant are *staged*: the results of a unit of work go to a local buffer and are copied to the outputs
@@ -188,7 +189,7 @@ fn build(
 /// Emits the body of one variant.
 fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Result<Vec<Stmt>> {
     Ok(match choice {
-        Choice::Bins(bins) => bins::main(l, fused, bins)?,
+        Choice::Bins(bins) => bins::main(l, fused, bins, staged)?,
         Choice::Scan(scan) => scan::main(l, fused, scan)?,
         Choice::Put(put) => put::main(l, fused, put)?,
         Choice::RadixSort(step) => radix_sort::main(l, fused, step)?,
