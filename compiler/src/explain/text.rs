@@ -24,10 +24,10 @@ fn has_tensor_product(f: &Function) -> bool {
     variants.any(|v| v.strategy == Strategy::TensorProduct.name())
 }
 
-/// Whether an alternative is a whole sort.
-fn is_sort(a: &Alternative) -> bool {
+/// Whether an alternative has code of a strategy for CPUs.
+fn is(a: &Alternative, strategy: Strategy) -> bool {
     let mut variants = a.cpu.iter().flat_map(|cpu| &cpu.variants);
-    variants.any(|v| v.strategy == Strategy::WholeSort.name())
+    variants.any(|v| v.strategy == strategy.name())
 }
 
 fn function(f: &Function) -> String {
@@ -112,7 +112,8 @@ fn function(f: &Function) -> String {
         let others = a.instead_of.join(", ");
         let what = match a.gpu.as_ref().and_then(|g| g.shared.as_ref()) {
             Some(_) => "keeps what is between them in shared memory",
-            None if is_sort(a) => "sorts by all digits at once",
+            None if is(a, Strategy::WholeSort) => "sorts by all digits at once",
+            None if is(a, Strategy::Put) => "stores elements at their destinations in order",
             None => "reads each element once",
         };
         let _ = writeln!(out, "  {}: instead of {others}: {what}, where a variant serves the call", a.name);

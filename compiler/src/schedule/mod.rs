@@ -246,6 +246,7 @@ impl Scheduler<'_> {
                         c.find_whole_scan(chain)
                     }
                     Alternative::Filter => c.find_filter(chain),
+                    Alternative::Scatter => c.find_scatter(chain),
                     Alternative::ScanAndReductions => c.find_scan_and_reductions(fused, chain),
                     Alternative::StoredColumns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),

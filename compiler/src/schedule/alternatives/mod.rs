@@ -9,6 +9,7 @@ pub mod stored_columns;
 mod whole_sort;
 
 use super::facts::along::Along;
+use super::facts::bins::Bins;
 use super::facts::filter;
 use super::facts::scans::Scan;
 use super::groups::items::{self, Item};
@@ -33,6 +34,8 @@ pub(super) enum Alternative {
     ScanAndReductions,
     /// A whole filter, [`super::facts::filter`].
     Filter,
+    /// A whole scatter, [`super::facts::scatter`].
+    Scatter,
     /// A vector that stays in registers or caches, [`resident_vector`].
     ResidentVector,
     /// Matrices that it stores and whose columns it reduces, [`stored_columns`].
@@ -105,6 +108,11 @@ impl Scheduler<'_> {
         {
             return Ok(Some(found));
         }
+        if enclosing.is_none()
+            && let Some(found) = self.scatter(first, fused_groups, scalars, kernel)?
+        {
+            return Ok(Some(found));
+        }
         if let Some(found) = self.whole_scan(first, fused_groups, kernel, false)? {
             return Ok(Some(found));
         }
@@ -144,7 +152,8 @@ impl Scheduler<'_> {
                     Alternative::Scan
                     | Alternative::ScanOnCpus
                     | Alternative::ScanAndReductions
-                    | Alternative::Filter => None,
+                    | Alternative::Filter
+                    | Alternative::Scatter => None,
                     Alternative::StoredColumns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
@@ -165,7 +174,8 @@ impl Scheduler<'_> {
                     | Alternative::Scan
                     | Alternative::ScanOnCpus
                     | Alternative::ScanAndReductions
-                    | Alternative::Filter => "rows",
+                    | Alternative::Filter
+                    | Alternative::Scatter => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
@@ -284,6 +294,33 @@ impl Scheduler<'_> {
         let scalars = counting.map_or(&[][..], |at| &scalars[at]);
         let what = Alternative::Filter;
         let is_made = self.one_launch((first, "filter"), (&fused, scalars), kernel, (what, chain))?;
+        Ok(is_made.then_some((last, what)))
+    }
+
+    /// Adds the launch of a whole scatter, if group `first` and the one after it are its parts, and no later one reads
+    /// the highest indices.
+    fn scatter(
+        &mut self,
+        first: usize,
+        fused_groups: &[FusedGroup],
+        scalars: &[Vec<u32>],
+        kernel: u32,
+    ) -> Result<Option<(usize, Alternative)>> {
+        let last = first + 1;
+        let Some(chain) = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()) else {
+            return Ok(None);
+        };
+        let is_read_after = |it: &Item| self.last_readers.get(&it.node).is_some_and(|i| *i > last);
+        if Bins::of(&self.f.graph, &chain[0].items).is_none()
+            || chain[0].items.iter().any(is_read_after)
+            || scalars[first..=last].iter().any(|scalars| !scalars.is_empty())
+        {
+            return Ok(None);
+        }
+        // there is a part even if there are no elements, or if they have no destination
+        let fused = FusedGroup { sequential: true, domain: chain[0].domain.clone(), ..chain[1].clone() };
+        let what = Alternative::Scatter;
+        let is_made = self.one_launch((first, "scatter"), (&fused, &[]), kernel, (what, chain))?;
         Ok(is_made.then_some((last, what)))
     }
 

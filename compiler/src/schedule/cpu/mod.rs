@@ -39,6 +39,7 @@ mod resident_rows;
 mod row_strips;
 mod rows;
 mod scan;
+mod scatter;
 pub mod segmented_columns;
 mod select;
 mod shared_steps;
@@ -85,7 +86,8 @@ pub fn kernels(
         || c.facts.stored_columns.is_some()
         || c.facts.whole_scan.is_some()
         || c.facts.filter.is_some()
-        || c.facts.whole_sort.is_some();
+        || c.facts.whole_sort.is_some()
+        || c.facts.scatter.is_some();
     let is_contiguous =
         is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_recomputing_variants);
     let staged = !fused.domain.is_empty() && !is_contiguous;
@@ -194,6 +196,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
         Choice::Put(put) => put::main(l, fused, put)?,
         Choice::RadixSort(step) => radix_sort::main(l, fused, step)?,
         Choice::Filter(filter) => filter::main(l, filter)?,
+        Choice::Scatter(scatter) => scatter::main(l, scatter)?,
         Choice::WholeSort(sort) => whole_sort::main(l, sort)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,

@@ -18,6 +18,7 @@ use crate::schedule::facts::products::{self, Product};
 use crate::schedule::facts::put::Put;
 use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::facts::scans::Scan;
+use crate::schedule::facts::scatter::Scatter;
 use crate::schedule::facts::whole_sort::WholeSort;
 use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
@@ -38,6 +39,8 @@ pub enum Choice {
     WholeSort(Rc<WholeSort>),
     /// A whole filter, on one thread.
     Filter(Rc<Filter>),
+    /// A whole scatter, on one thread.
+    Scatter(Rc<Scatter>),
     /// A fold: one loop in index order.
     SequentialFold,
     /// The fixed tree over all elements, with any number of stored arrays.
@@ -85,6 +88,9 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     }
     if let Some(sort) = l.facts.whole_sort.clone() {
         return Choice::WholeSort(sort);
+    }
+    if let Some(scatter) = l.facts.scatter.clone() {
+        return Choice::Scatter(scatter);
     }
     if let Some(bins) = Bins::of(&l.g, &fused.items) {
         return Choice::Bins(bins);
@@ -159,7 +165,7 @@ impl Choice {
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
             Choice::Bins(_) => Strategy::Bins,
-            Choice::Put(_) => Strategy::Put,
+            Choice::Put(_) | Choice::Scatter(_) => Strategy::Put,
             Choice::Scan(_) => Strategy::Scan,
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::WholeSort(_) => Strategy::WholeSort,

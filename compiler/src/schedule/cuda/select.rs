@@ -53,7 +53,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
             variant,
         )];
     }
-    if l.facts.whole_sort.is_some() {
+    if l.facts.whole_sort.is_some() || l.facts.scatter.is_some() {
         return Vec::new();
     }
     if let Some(step) = radix_sort::variants(l, fused) {

@@ -20,7 +20,8 @@ pub struct Bins {
     pub ty: Ty,
     at: NodeId,
     src: NodeId,
-    parts: NodeId,
+    /// The number of parts.
+    pub parts: NodeId,
 }
 
 impl Bins {

@@ -6,6 +6,7 @@ use super::filter::Filter;
 use super::put::Put;
 use super::radix::RadixStep;
 use super::scans::Scan;
+use super::scatter::Scatter;
 use super::segments::Found;
 use super::{row_folds, segments, thread_rows, work};
 use crate::core::digits::DIGIT_TILE;
@@ -124,6 +125,27 @@ impl LaunchContext<'_, '_> {
         // scratch, which holds the number of kept elements, has tiles of the tree
         self.facts.grain = TILE as u32;
         self.facts.filter = Some(Rc::new(filter));
+        Some(())
+    }
+
+    /// Finds the facts about a whole scatter, given the groups that its launch replaces.
+    pub(in crate::schedule) fn find_scatter(&mut self, groups: &[FusedGroup]) -> Option<()> {
+        let (g, rules) = self.graph_and_rules();
+        let scatter = Scatter::of(g, rules, groups)?;
+        let index = self.g.sample_index(1)[0].1;
+        let last = self.g.fresh_var(Ty::I64).1;
+        let mut all = scatter.bins.element(&mut self.g, last);
+        match scatter.joined {
+            Some(begin) => all.push(begin),
+            None => {
+                all.extend(scatter.values_without(&mut self.g, index));
+                all.extend(scatter.values(&mut self.g, index, last));
+            }
+        }
+        // elements may go to any place, so no output may be an input
+        self.find_facts_of_elements((Vec::new(), &all), index, Some(TILE as u32));
+        self.facts.cost = work::of_roots(&mut self.g, all, &[]).0.saturating_mul(TILE as u32);
+        self.facts.scatter = Some(Rc::new(scatter));
         Some(())
     }
 

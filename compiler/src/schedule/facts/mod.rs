@@ -22,6 +22,7 @@ pub mod radix;
 pub mod row_folds;
 pub mod scan_reductions;
 pub mod scans;
+pub mod scatter;
 pub mod segments;
 pub mod stencil;
 pub mod thread_rows;
@@ -38,6 +39,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use scan_reductions::ScanReductions;
 use scans::Scan;
+use scatter::Scatter;
 use std::rc::Rc;
 use stencil::Stencil;
 use whole_sort::WholeSort;
@@ -81,6 +83,8 @@ pub struct Facts {
     pub is_for_cpus: bool,
     /// If the launch is a whole sort, which one thread of a CPU computes.
     pub whole_sort: Option<Rc<WholeSort>>,
+    /// If the launch is a whole scatter, which one thread of a CPU does in order.
+    pub scatter: Option<Rc<Scatter>>,
     /// If the launch of a whole scan also reduces the scan's results.
     pub scan_reductions: Option<ScanReductions>,
     /// If the launch is a chain of stencils.

@@ -1,6 +1,7 @@
 //! The state of one launch, which all variants of its kernel share: the graph, the facts about the
 //! fused group, and the signature.
 
+use crate::core::equations::Equations;
 use crate::core::host::HostScalars;
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type};
@@ -77,6 +78,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 whole_scan: None,
                 filter: None,
                 whole_sort: None,
+                scatter: None,
                 is_for_cpus: false,
                 scan_reductions: None,
                 stencil_chain: None,
@@ -128,6 +130,11 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         let length = self.g.add(Op::Len(array, axis));
         let difference = Linear::of(&self.g, length).minus(&Linear::of(&self.g, extent));
         self.scheduler.equations.resolve(&difference).as_constant() == Some(0)
+    }
+
+    /// Returns the graph, and which lengths are equal by the shape rules of the function.
+    pub fn graph_and_rules(&mut self) -> (&mut Graph, &Equations) {
+        (&mut self.g, &self.scheduler.equations)
     }
 
     /// Returns the value of result `i` of the function.
