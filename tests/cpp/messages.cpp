@@ -20,7 +20,7 @@ static const auto add_both = [](auto a, auto b) { return make_tuple(std::get<0>(
 static const auto is_positive = [](auto v) { return v > 0; };
 
 struct arrays {
-    gpu_vector<float> one{1}, three{1, 2, 3}, four{1, 2, 3, 4}, none{floats{}};
+    gpu_vector<float> one{1}, three{1, 2, 3}, other{4, 5, 6}, four{1, 2, 3, 4}, none{floats{}};
     gpu_vector<std::int64_t> to{places{0, 1, 2, 3}}, no_offsets{places{}};
     gpu_matrix<float> wide{{1, 2, 3}, {4, 5, 6}}, large{gpu_matrix<float>(floats(16, 1.0f), 4, 4)};
     gpu_tensor3<float> two_planes{floats(8, 1.0f), 2, 2, 2}, three_planes{floats(12, 1.0f), 3, 2, 2};
@@ -30,7 +30,9 @@ struct arrays {
 static void elements(const arrays &a) {
     gpu_vector<float> r;
     CHECK_THROWS(AGPU_ERROR_SHAPE, "operator +: v0, v1: the lengths 3 and 4 differ", r = a.three + a.four);
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "operator *, +: v0, v1: the lengths 3 and 4 differ", r = a.three * a.four + a.one);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "operator *: v0, v1: the lengths 3 and 4 differ", r = a.three * a.four + a.one);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "operator +: v1, v2: the lengths 3 and 4 differ", r = a.three * (2 * a.other) + a.four);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "operator /: v1, v2: the lengths 3 and 4 differ", r = a.three - a.other / a.four);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "operator -: v0, v1", r = exp(a.three) - a.four / 2);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "operator %: v0, v1", r = a.three % a.four);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "operator &&: v0, v1", eval(a.three > 0 && a.four > 0));

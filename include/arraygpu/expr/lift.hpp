@@ -63,8 +63,9 @@ public:
             arrays.push_back(columns_[c].array);
         }
         // what needs the array may be another word
-        const char *needed_by = std::exchange(word_, w.words.empty() ? word_ : w.words.c_str());
-        if (word_ != needed_by) check(agpu_builder_word(builder_, word_));
+        const char *needed_by = word_;
+        if (has_several_words(w)) require_shapes(w);
+        say(w.joins.empty() ? needed_by : w.joins.front().word);
         check(agpu_builder_map(builder_, variables.data(), arrays.data(), std::int32_t(arrays.size()), w.body, &w.array));
         say(needed_by);
         return w.array;
@@ -77,13 +78,19 @@ private:
     struct column {
         agpu_node array, variable;
     };
+    /// That an operation joins two arrays, by the author's word for it.
+    struct joined {
+        std::uint32_t low, high;
+        const char *word;
+        bool joins(const joined &other) const { return low == other.low && high == other.high; }
+    };
     struct waiting {
         agpu_node body;
         agpu_node array;                    // 0: not built yet
         std::vector<std::uint32_t> columns; // ascending
         std::size_t operands[3], count;     // those that its body is computed from
         std::size_t size;                   // its operations, or more
-        std::string words;                  // those that join several arrays
+        std::vector<joined> joins;          // all of its arrays
     };
 
     agpu_node operation(const char *name, const agpu_node *operands, std::size_t count, agpu_type type) {
@@ -94,27 +101,47 @@ private:
     }
     value lift(agpu_node body, const char *word, std::vector<std::uint32_t> &&columns, const value *operands, std::size_t count, agpu_type type, std::uint8_t rank) {
         waiting made{body, 0, std::move(columns), {}, 0, 1, {}};
-        std::size_t most_columns = 1;
         for (std::size_t i = 0; i < count; ++i) {
             if (!is_waiting(operands[i])) continue;
             const waiting &w = waiting_[operands[i].node];
             made.operands[made.count++] = operands[i].node;
             made.size += w.size;
-            most_columns = std::max(most_columns, w.columns.size());
-            add_words(made.words, w.words);
+            for (const joined &j : w.joins) add_join(made.joins, j);
         }
-        if (word && made.columns.size() > most_columns) add_words(made.words, word);
+        if (word) {
+            for (std::size_t i = 1; i < count; ++i) {
+                const std::uint32_t low = first_column(operands[0], made.columns), high = first_column(operands[i], made.columns);
+                if (low != high) add_join(made.joins, {std::min(low, high), std::max(low, high), word});
+            }
+        }
         if (made.size > most_operations) made.size = operations_of(made);
         waiting_.push_back(std::move(made));
         return {waiting_.size() - 1, type, rank, true};
     }
-    /// Adds words to a list, unless it ends with them, or has many.
-    static void add_words(std::string &list, const std::string &more) {
-        static constexpr std::size_t longest = 40;
-        const bool ends = list.size() >= more.size() && list.compare(list.size() - more.size(), more.size(), more) == 0;
-        if (ends || list.size() > longest) return;
-        if (!list.empty()) list += ", ";
-        list += more;
+    static void add_join(std::vector<joined> &list, const joined &more) {
+        for (const joined &j : list)
+            if (j.joins(more)) return;
+        list.push_back(more);
+    }
+    /// The first of the arrays that an operand is computed from; of a scalar, the first of all.
+    std::uint32_t first_column(const value &x, const std::vector<std::uint32_t> &all) {
+        if (x.rank == 0) return all.front();
+        return is_waiting(x) ? waiting_[x.node].columns.front() : column_of({node(x), x.type, x.rank, false});
+    }
+    static bool has_several_words(const waiting &w) {
+        for (const joined &j : w.joins)
+            if (std::strcmp(j.word, w.joins.front().word) != 0) return true;
+        return false;
+    }
+    /// Adds the shape rule of each operation by its own word, before those of the whole function. The map that has the rule is used by nobody.
+    void require_shapes(const waiting &w) {
+        for (const joined &j : w.joins) {
+            const column &low = columns_[j.low], &high = columns_[j.high];
+            const agpu_node variables[] = {low.variable, high.variable}, arrays[] = {low.array, high.array};
+            agpu_node unused = 0;
+            say(j.word);
+            check(agpu_builder_map(builder_, variables, arrays, 2, low.variable, &unused));
+        }
     }
     bool is_waiting(const value &x) const { return x.lifted && !waiting_[x.node].array; }
     /// The operations of a function, what is shared once; what is longer than a function may be ends the count.
