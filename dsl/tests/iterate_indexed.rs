@@ -2,7 +2,8 @@
 
 mod common;
 
-use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::core::Function;
+use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_dsl::prelude::*;
 use common::{everywhere, lower, matrix, recorded, refused, scalar, vector};
@@ -94,6 +95,34 @@ fn records() {
         lower(["x", "k"], ["r"], |x: VExp<i64>, k: SExp<i64>| x.iterate_indexed(k, |t, x| x + 7 / (t - 2)));
     everywhere(&f, &[vector(&[1i64, 2]), scalar(2i64)]);
     assert!(recorded(&f, &[vector(&[1i64, 2]), scalar(3i64)]).starts_with("element 0:"));
+}
+
+/// What a step gets from outside has names of which messages may speak.
+#[test]
+fn names_of_values_from_outside() {
+    let f = lower(["x", "k"], ["r"], |x: VExp<i64>, k: SExp<i64>| {
+        x.iterate_indexed(k, |s, x| {
+            let w = x.scan(0, |a, b| a + b);
+            x.iterate_indexed(k + 1, |t, y| y + w.at(t) * s)
+        })
+    });
+    let names = |f: &Function| f.params.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(" ");
+    let inner = &f.steps[0].steps[0];
+    assert!(names(inner).contains("step") && !names(inner).contains("outer"), "{}", names(inner));
+    let shapes = refused_call(&f, &[vector(&[1i64, 2]), scalar(-3i64)]);
+    assert!(shapes.contains("iterate_indexed: k"), "{shapes}");
+    let f = lower(["x", "k"], ["r"], |x: VExp<i64>, k: SExp<i64>| {
+        x.iterate(2, |x| {
+            let n = k - 7;
+            x.iterate_indexed(n, |t, x| x + t)
+        })
+    });
+    let said = refused_call(&f, &[vector(&[1i64, 2]), scalar(3i64)]);
+    assert!(said.contains("iterate_indexed: k: "), "{said}");
+}
+
+fn refused_call(f: &Function, args: &[Value]) -> String {
+    interp::run(f, args).expect_err("the call is refused").to_string()
 }
 
 #[test]

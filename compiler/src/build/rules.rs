@@ -229,7 +229,7 @@ impl Builder {
 
     /// Returns the names of the parameters from which the nodes are computed, the first ones if there
     /// are many.
-    fn names(&mut self, nodes: &[NodeId]) -> Vec<String> {
+    pub(super) fn names(&mut self, nodes: &[NodeId]) -> Vec<String> {
         let mut params: Vec<u32> = Vec::new();
         for node in nodes {
             join(&mut params, &self.fact(*node).params);

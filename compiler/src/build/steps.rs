@@ -7,6 +7,9 @@ use crate::core::linear::{self, Linear};
 use crate::core::{Function, NodeId, Op, Output, Param, Require, Rule};
 use rustc_hash::FxHashMap as HashMap;
 
+/// The most parameters that the name of a step's parameter is made of.
+const MOST_IN_NAME: usize = 2;
+
 impl Builder {
     /// Returns the arguments of a step: the initial states, followed by what it needs of the values from outside.
     ///
@@ -104,23 +107,23 @@ impl Builder {
     /// Begins the function of the next step, or of its check, with these arguments, the first of which are the
     /// states.
     pub fn begin_step(&mut self, kind: &str, args: &[NodeId], states: usize) -> Function {
+        let params = self.step_params(args, states);
         let of = &self.function;
-        let mut step =
-            Function::new(&format!("{}__{kind}{}", of.name, of.steps.len()), self.step_params(args, states));
+        let mut step = Function::new(&format!("{}__{kind}{}", of.name, of.steps.len()), params);
         (step.fast, step.tensor_cores, step.stencil) = (of.fast, of.tensor_cores, of.stencil);
         step.loc.clone_from(&of.loc);
         self.equal_extents(args, states, &mut step);
         step
     }
 
-    /// The step's parameters, named after the values if these have names.
-    fn step_params(&self, args: &[NodeId], states: usize) -> Vec<Param> {
+    /// The step's parameters, with names that the author knows.
+    fn step_params(&mut self, args: &[NodeId], states: usize) -> Vec<Param> {
         let mut params: Vec<Param> = Vec::new();
         for (i, arg) in args.iter().enumerate() {
             let base = match self.function.graph.op(*arg) {
                 Op::Param(p) => self.function.params[*p as usize].name.clone(),
                 _ if i < states => "state".into(),
-                _ => "outer".into(),
+                _ => self.name_outside(*arg),
             };
             let taken = |name: &String| params.iter().any(|p| p.name == *name);
             let numbered = (i..).map(|i| format!("{base}_{i}"));
@@ -129,6 +132,20 @@ impl Builder {
             params.push(Param { name, ty: self.ty(*arg) });
         }
         params
+    }
+
+    /// A name for a value from outside: `step` for the number of a step around, else the names of the few parameters
+    /// from which it is computed, as in the subjects of rules.
+    fn name_outside(&mut self, arg: NodeId) -> String {
+        let value = match *self.function.graph.op(arg) {
+            Op::Fill(_, value) => value,
+            _ => arg,
+        };
+        if let Op::Turn = self.function.graph.op(value) {
+            return "step".into();
+        }
+        let names = self.names(&[value]);
+        if names.is_empty() || names.len() > MOST_IN_NAME { "outer".into() } else { names.join("_") }
     }
 
     /// Lengths that are equal here are equal in the step.
