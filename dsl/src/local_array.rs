@@ -5,7 +5,7 @@ use crate::node::{self, NodeRef, Op, constant, make};
 use crate::results::{Scalars, nodes_of, of_nodes};
 use crate::scope::Place;
 use crate::tuples::IntoScalars;
-use arraygpu_compiler::core::Type;
+use arraygpu_compiler::core::{Tested, Type};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::panic::Location;
 
@@ -50,7 +50,7 @@ impl<S: Scalars, const N: usize> LocalArray<S> for [S; N] {
         const { assert!(N > 0, "an array without elements has none to read") };
         let at = Location::caller();
         let (i, elements) = (i.scalar_at(at), self.map(nodes_of));
-        let inside = within(at, i, N);
+        let inside = within(at, i, N, Tested::SmallRead);
         let (last, others) = (&elements[N - 1], &elements[..N - 1]);
         let component = |(which, last): (usize, &NodeRef)| {
             let chosen = others
@@ -67,7 +67,7 @@ impl<S: Scalars, const N: usize> LocalArray<S> for [S; N] {
         let at = Location::caller();
         let (i, mut new) = (i.scalar_at(at), Vec::new());
         value.scalars_at(at, &mut new);
-        let (inside, mut k) = (within(at, i, N), 0);
+        let (inside, mut k) = (within(at, i, N, Tested::SmallUpdate), 0);
         self.map(|element| {
             let here = node::binary(at, BinaryOp::And, inside, is(at, i, k));
             k += 1;
@@ -78,8 +78,8 @@ impl<S: Scalars, const N: usize> LocalArray<S> for [S; N] {
     }
 }
 
-fn within(at: Place, i: NodeRef, n: usize) -> NodeRef {
-    node::within(at, i, constant(at, Lit::i64(n as i64)))
+fn within(at: Place, i: NodeRef, n: usize, tested: Tested) -> NodeRef {
+    node::tested(at, i, constant(at, Lit::i64(n as i64)), tested)
 }
 
 fn is(at: Place, i: NodeRef, k: i64) -> NodeRef {

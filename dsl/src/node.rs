@@ -9,7 +9,7 @@
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, authors_place, next_number};
 use arraygpu_compiler::Error;
 use arraygpu_compiler::build::{Boundary, Composite};
-use arraygpu_compiler::core::Type;
+use arraygpu_compiler::core::{Tested, Type};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::any::Any;
 use std::cell::OnceCell;
@@ -214,7 +214,7 @@ pub(crate) enum Op {
     /// loop gives.
     Tuple(Vec<NodeRef>),
     /// Whether 0 <= index < n; leaves an error record if not.
-    Within(NodeRef, NodeRef),
+    Within(NodeRef, NodeRef, Tested),
     /// A loop of an element; the state `which`, or behind the last one the number of steps.
     Loop {
         lambda: Lambda,
@@ -271,7 +271,7 @@ impl Op {
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
             Op::Pad { src, margins: [a, b], .. } => vec![src, a, b],
             Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => vec![src, n],
-            Op::Binary(_, a, b) | Op::Fill(a, b) | Op::Within(a, b) => vec![a, b],
+            Op::Binary(_, a, b) | Op::Fill(a, b) | Op::Within(a, b, _) => vec![a, b],
             Op::Dot(a, b) | Op::PanelDot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
             Op::Map { srcs, .. } | Op::Tuple(srcs) => srcs.clone(),
@@ -366,7 +366,12 @@ pub(crate) fn tuple(at: Place, components: &[NodeRef]) -> NodeRef {
 
 /// Whether 0 <= i < n; leaves an error record if not.
 pub(crate) fn within(at: Place, i: NodeRef, n: NodeRef) -> NodeRef {
-    make(at, Type::scalar(Ty::Bool), Op::Within(i, n))
+    tested(at, i, n, Tested::Index)
+}
+
+/// [`within`], with what the record says.
+pub(crate) fn tested(at: Place, i: NodeRef, n: NodeRef, tested: Tested) -> NodeRef {
+    make(at, Type::scalar(Ty::Bool), Op::Within(i, n, tested))
 }
 
 /// A value that stands for a mistake.

@@ -312,6 +312,18 @@ fn loops_of_arms_that_are_not_taken() {
     assert!(recorded(&f, &[vector(&[0i64, 9]), y]).starts_with("element 1"));
 }
 
+#[test]
+fn records_of_small_arrays() {
+    let f = lower(["x", "i"], ["r"], |x: VExp<f32>, i: VExp<i64>| {
+        x.zip_with(i, |a, i| [a, 2 * a, 3 * a].with_at(i, 0.0)[0])
+    });
+    let record = recorded(&f, &[vector(&[1f32, 2.0]), vector(&[2i64, 3])]);
+    assert!(record.starts_with("element 1: an update of a small array is out of range"), "{record}");
+    let f = lower(["x", "i"], ["r"], |x: VExp<f32>, i: VExp<i64>| x.zip_with(i, |a, i| [a, 2 * a].at(i)));
+    let record = recorded(&f, &[vector(&[1f32, 2.0]), vector(&[1i64, -1])]);
+    assert!(record.starts_with("element 1: a read of a small array is out of range"), "{record}");
+}
+
 /// Whoever computes a value leaves the records of all that it names, whatever it turns out to be.
 #[test]
 fn records_of_operands_that_decide_nothing() {

@@ -292,7 +292,7 @@ class FunctionParser:
 
     def op_within(self, word):
         operands = [self.operand(), self.after(",")]
-        self.p.eat("destination")
+        any(self.p.eat(word) for word in ("destination", "small_read", "small_update"))
         return self.node(word, operands, "bool", 0)
 
     def op_reverse(self, word):

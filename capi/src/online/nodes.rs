@@ -14,12 +14,14 @@ pub(super) fn operation(name: &str, operands: usize) -> Result<impl Fn(&[NodeId]
         Binary(BinaryOp),
         MulAdd,
         Select,
-        Within,
+        Within(Tested),
     }
     let (kind, takes) = match (name, UnaryOp::parse(name), BinaryOp::parse(name)) {
         ("mul_add", ..) => (Kind::MulAdd, 3),
         ("select", ..) => (Kind::Select, 3),
-        ("within", ..) => (Kind::Within, 2),
+        ("within", ..) => (Kind::Within(Tested::Index), 2),
+        ("within_small_read", ..) => (Kind::Within(Tested::SmallRead), 2),
+        ("within_small_update", ..) => (Kind::Within(Tested::SmallUpdate), 2),
         (_, Some(op), _) => (Kind::Unary(op), 1),
         (_, _, Some(op)) => (Kind::Binary(op), 2),
         _ => fail!(INVALID_ARGUMENT, "there is no operation `{name}`"),
@@ -32,7 +34,7 @@ pub(super) fn operation(name: &str, operands: usize) -> Result<impl Fn(&[NodeId]
         Kind::Binary(op) => Op::Binary(op, o[0], o[1]),
         Kind::MulAdd => Op::MulAdd(o[0], o[1], o[2]),
         Kind::Select => Op::Select(o[0], o[1], o[2]),
-        Kind::Within => Op::Within(o[0], o[1], Tested::Index),
+        Kind::Within(tested) => Op::Within(o[0], o[1], tested),
     })
 }
 

@@ -158,6 +158,12 @@ impl Parser<'_> {
         u8::try_from(n).map_err(|_| self.c.error("there are not so many axes"))
     }
 
+    /// Reads what a test of an index is about; no text means that it is about an index.
+    fn tested(&mut self) -> Tested {
+        let said = |tested: &Tested| tested.word().is_some_and(|word| self.c.eat(word));
+        Tested::ALL.into_iter().find(said).unwrap_or(Tested::Index)
+    }
+
     /// Reads `axis 1`; no text means axis 0.
     fn axis(&mut self) -> Result<u8> {
         if self.c.eat("axis") { self.small() } else { Ok(0) }
@@ -215,7 +221,7 @@ impl Parser<'_> {
             "len" => Op::Len(self.operand()?, self.axis()?),
             "at" => Op::At(self.after_comma()?, self.more()?),
             "elem" => Op::Elem(self.after_comma()?, self.more()?),
-            "within" => Op::Within(self.operand()?, self.after(",")?, self.c.eat(Tested::DESTINATION).into()),
+            "within" => Op::Within(self.operand()?, self.after(",")?, self.tested()),
             "leave" => Op::Leave(self.operand()?, self.labels()?),
             "reverse" => Op::Reverse(self.operand()?, self.axis()?),
             "permute" => {

@@ -4,7 +4,7 @@
 //! binders are numbered in that order, so equal functions print equally.
 
 use super::labels::{LabelSet, Says};
-use super::{Form, Function, Lambda, NodeId, Op, Tested, Var};
+use super::{Form, Function, Lambda, NodeId, Op, Var};
 use crate::loc::LocStack;
 use crate::text::quote;
 use std::fmt::Write;
@@ -141,10 +141,10 @@ impl Printer<'_> {
             Op::Len(_, a) => format!("len {}{}", o[0], axis(*a)),
             Op::At(..) => format!("at {}", o.join(", ")),
             Op::Elem(..) => format!("elem {}", o.join(", ")),
-            Op::Within(_, _, Tested::Index) => format!("within {}, {}", o[0], o[1]),
-            Op::Within(_, _, Tested::Destination) => {
-                format!("within {}, {} {}", o[0], o[1], Tested::DESTINATION)
+            Op::Within(_, _, tested) if let Some(word) = tested.word() => {
+                format!("within {}, {} {word}", o[0], o[1])
             }
+            Op::Within(..) => format!("within {}, {}", o[0], o[1]),
             Op::Leave(_, labels) => format!("leave {} of ({})", o[0], self.labels(labels)),
             Op::Slice { axis: a, .. } => {
                 format!("slice {}{} from {} to {} by {}", o[0], axis(*a), o[1], o[2], o[3])

@@ -2,7 +2,7 @@
 //! kernel notes when an element reads out of bounds, divides an integer by zero or breaks a promise: the number of
 //! the lowest such element, for each place in the program.
 
-use super::{Form, Graph, NodeId, Op, Tested};
+use super::{Form, Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -102,7 +102,7 @@ pub const WORDS_OF_NUMBER: &str = "with_len: the number of elements that are kep
 /// Returns the text of a node's error record, if the node tests something other than the index of a read.
 pub fn words_of_test(g: &Graph, n: NodeId) -> Option<&'static str> {
     match g.op(n) {
-        Op::Within(_, _, Tested::Destination) => Some("a destination is outside of the result"),
+        Op::Within(_, _, tested) if let Some(words) = tested.record() => Some(words),
         _ => words_of_limit(g, n).or_else(|| wrong_bounds(g, n)).or_else(|| broken_promise(g, n)),
     }
 }

@@ -7,15 +7,33 @@ pub enum Tested {
     Index,
     /// Where an element is to go (semantics 5.21).
     Destination,
-}
-
-impl From<bool> for Tested {
-    fn from(is_destination: bool) -> Tested {
-        if is_destination { Tested::Destination } else { Tested::Index }
-    }
+    /// The index of a read of a small array, which an element has.
+    SmallRead,
+    /// The index of an element of a small array that is replaced.
+    SmallUpdate,
 }
 
 impl Tested {
-    /// What the text of core IR says behind the test of a destination.
-    pub const DESTINATION: &str = "destination";
+    /// All of them.
+    pub const ALL: [Tested; 4] = [Tested::Index, Tested::Destination, Tested::SmallRead, Tested::SmallUpdate];
+
+    /// What the text of core IR says behind the test; nothing behind that of an index.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Tested::Index => None,
+            Tested::Destination => Some("destination"),
+            Tested::SmallRead => Some("small_read"),
+            Tested::SmallUpdate => Some("small_update"),
+        }
+    }
+
+    /// What the error record says, without numbers; that of an index depends on what it is an index of.
+    pub fn record(self) -> Option<&'static str> {
+        match self {
+            Tested::Index => None,
+            Tested::Destination => Some("a destination is outside of the result"),
+            Tested::SmallRead => Some("a read of a small array is out of range"),
+            Tested::SmallUpdate => Some("an update of a small array is out of range"),
+        }
+    }
 }

@@ -216,7 +216,7 @@ impl Lowering {
             }
             Op::Materialize(x) => core::Op::Materialize(id(x)),
             Op::Tuple(all) => core::Op::Tuple(ids(all)),
-            Op::Within(i, n) => core::Op::Within(id(i), id(n), core::Tested::Index),
+            Op::Within(i, n, tested) => core::Op::Within(id(i), id(n), *tested),
             Op::Loop { lambda, count, init, which } => {
                 let (count, init) = (id(count), ids(init));
                 core::Op::Loop { step: self.close(lambda), which: *which, count, init }

@@ -20,6 +20,7 @@ enum class op : std::uint8_t {
     add, sub, mul, div, rem, min, max, and_, or_, xor_, shl, shr, eq, ne, lt, le, gt, ge,
     pow, atan2, hypot, fmod, copysign, ldexp,
     within, // i, n: whether 0 <= i < n, with an error record if not
+    within_small_read, within_small_update, // the same, where the record speaks of a small array
     mul_add, select,
     // values
     array, literal, constant, variable, cast, bind, materialize,
@@ -101,7 +102,7 @@ inline const char *operation_name(op code) noexcept {
         "cbrt", "rsqrt", "erf", "erfc", "normcdf", "frexp_mantissa", "frexp_exponent", "to_bits", "from_bits",
         "add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge",
         "pow", "atan2", "hypot", "fmod", "copysign", "ldexp",
-        "within",
+        "within", "within_small_read", "within_small_update",
         "mul_add", "select"};
     static_assert(sizeof names / sizeof *names == std::size_t(op::select) + 1, "a name for each scalar operation");
     return names[std::size_t(code)];

@@ -203,8 +203,8 @@ template <class C, class A, class B> auto if_else(const C &condition, A &&a, B &
 namespace detail {
 /// An index that only the element knows, in a small array.
 struct local_index {
-    template <class I> local_index(const I &index, std::size_t size, place at)
-        : i(index_node(index)), inside(make_node(op::within, AGPU_BOOL, 0, i.c_node(), constant(size).c_node(), at)) {}
+    template <class I> local_index(const I &index, std::size_t size, op test, place at)
+        : i(index_node(index)), inside(make_node(test, AGPU_BOOL, 0, i.c_node(), constant(size).c_node(), at)) {}
     static expr<std::int64_t> constant(std::size_t k) { return expr<std::int64_t>(make_number(op::constant, std::int64_t(k))); }
     expr<bool> is(std::size_t k) const { return i == constant(k); }
     expr<std::int64_t> i;
@@ -218,7 +218,7 @@ template <class E, std::size_t N, class I, detail::if_operands<I> = 0>
 auto at(const std::array<E, N> &a, const I &i, detail::place here = ARRAYGPU_HERE) {
     static_assert(N > 0, "an array without elements has none to read");
     using S = typename detail::results_in<E>::type;
-    const detail::local_index index(i, N, here.of("at"));
+    const detail::local_index index(i, N, detail::op::within_small_read, here.of("at"));
     S found(a[N - 1]);
     for (std::size_t k = N - 1; k-- > 0;) found = S(arraygpu::if_else(index.is(k), S(a[k]), found));
     return S(detail::parts<S>::each(found, [&](const auto &e) { return arraygpu::select(index.inside, e, std::decay_t<decltype(e)>()); }));
@@ -227,7 +227,7 @@ auto at(const std::array<E, N> &a, const I &i, detail::place here = ARRAYGPU_HER
 template <class E, std::size_t N, class I, class V, detail::if_operands<I> = 0>
 auto with_at(const std::array<E, N> &a, const I &i, const V &value, detail::place here = ARRAYGPU_HERE) {
     using S = typename detail::results_in<E>::type;
-    const detail::local_index index(i, N, here.of("with_at"));
+    const detail::local_index index(i, N, detail::op::within_small_update, here.of("with_at"));
     const S changed(value);
     return detail::parts<std::array<S, N>>::with(a, [&](std::size_t k, const E &e) { return S(arraygpu::if_else(index.inside && index.is(k), changed, S(e))); });
 }

@@ -4,7 +4,7 @@ use super::Machine;
 use crate::core::interp::env::Env;
 use crate::core::interp::values::{Val, Value};
 use crate::core::records::{WORDS_OF_COMPUTED, WORDS_OF_NUMBER, promised_number, words_of, words_of_test};
-use crate::core::{NodeId, Op, Tested};
+use crate::core::{NodeId, Op};
 use crate::counted;
 
 impl Machine<'_> {
@@ -39,7 +39,9 @@ impl Machine<'_> {
             return numbers.iter().fold(WORDS_OF_NUMBER.into(), |text, n| text.replacen("{}", n, 1));
         }
         match (words_of_test(self.g, n), self.g.op(n)) {
-            (Some(what), Op::Within(_, _, Tested::Destination)) => outside(what, &[index], &[count]),
+            (Some(what), Op::Within(_, _, tested)) if tested.record().is_some() => {
+                outside(what, &[index], &[count])
+            }
             (Some(what), _) => what.into(),
             (None, _) => outside(WORDS_OF_COMPUTED, &[index], &[count]),
         }
