@@ -129,6 +129,12 @@ impl Composite {
         )
     }
 
+    /// Whether it gives destinations, of which other composites are made.
+    fn is_of_destinations(self) -> bool {
+        use Composite::{Destinations, DestinationsClamped, DestinationsIgnored};
+        matches!(self, Destinations | DestinationsIgnored | DestinationsClamped)
+    }
+
     /// Whether it is a scan, of whole vectors, along an axis or of segments.
     fn is_scan(self) -> bool {
         self.along().is_some()
@@ -200,6 +206,15 @@ impl Operands<'_> {
 impl Builder {
     /// Adds a composite, and returns its values.
     pub fn composite(&mut self, which: Composite, of: Operands) -> Result<Vec<NodeId>> {
+        // messages about what it is made of name it, or the author's word if that is another
+        let word = self.word.clone();
+        self.word.get_or_insert_with(|| which.word().into());
+        let values = self.values_of(which, of);
+        self.word = word;
+        values
+    }
+
+    fn values_of(&mut self, which: Composite, of: Operands) -> Result<Vec<NodeId>> {
         self.check(which, of)?;
         let (name, mut values) = (which.name(), of.values.to_vec());
         if let Some(at) = which.length(of.components()) {
@@ -270,7 +285,9 @@ impl Builder {
         };
         for value in &values {
             self.measure(*value);
-            verify::stands_outside(&self.function.graph, *value, which.apart())?;
+            // destinations are no author's word, and of several ones
+            let word = self.word.as_deref().filter(|_| !which.is_of_destinations());
+            verify::stands_outside(&self.function.graph, *value, which.apart(), word)?;
         }
         Ok(values)
     }

@@ -24,7 +24,8 @@ use crate::core::bounds::Bounds;
 use crate::core::equations::Equations;
 use crate::core::length::Length;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Type};
-use crate::core::{simplify, verify};
+use crate::core::simplify;
+use crate::core::verify::{self, Apart};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
@@ -179,17 +180,22 @@ impl Builder {
         Ok(node)
     }
 
+    /// Refuses a construct inside of a closure, by the author's word for it.
+    fn stands_outside(&self, n: NodeId, what: Apart) -> Result<()> {
+        verify::stands_outside(&self.function.graph, n, what, self.word.as_deref())
+    }
+
     /// Makes the vector of the partial results of a reduction, or of a component of them.
     pub fn scan(&mut self, join: Lambda, init: NodeId, src: NodeId, which: u32) -> Result<NodeId> {
         let node = self.node(Op::Scan { part: ScanPart::Whole, join, init, src, which })?;
-        verify::is_outside(&self.function.graph, node)?;
+        self.stands_outside(node, Apart::of(self.function.graph.op(node)))?;
         Ok(node)
     }
 
     /// Makes the indices of a vector's elements in ascending order of these.
     pub fn argsort(&mut self, src: NodeId) -> Result<NodeId> {
         let node = self.node(Op::Argsort(src))?;
-        verify::is_outside(&self.function.graph, node)?;
+        self.stands_outside(node, Apart::of(self.function.graph.op(node)))?;
         Ok(node)
     }
 
@@ -198,7 +204,7 @@ impl Builder {
         self.made(construct, bins.count)?;
         self.same(construct, &[bins.at, bins.src])?;
         let of_parts = bins.of_parts(&mut self.function.graph);
-        verify::is_outside(&self.function.graph, of_parts)?;
+        self.stands_outside(of_parts, Apart::Scatter)?;
         let joined = bins.joined(&mut self.function.graph, of_parts);
         self.node(joined)
     }

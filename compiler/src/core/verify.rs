@@ -216,35 +216,48 @@ pub enum Apart {
     Scatter,
 }
 
-/// Refuses a scan, an order or bins inside of a closure: every element of the closure would have one of its own.
-pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
-    let what = match g.op(n) {
-        Op::Bins { .. } | Op::Put { .. } => Apart::Scatter,
-        op if op.is_step_of_sort() || matches!(op, Op::Argsort(_) | Op::Place { .. }) => Apart::Sort,
-        _ => Apart::Scan,
-    };
-    stands_outside(g, n, what)
+impl Apart {
+    /// Returns the constructs that are made of an operation.
+    pub fn of(op: &Op) -> Apart {
+        match op {
+            Op::Bins { .. } | Op::Put { .. } => Apart::Scatter,
+            op if op.is_step_of_sort() || matches!(op, Op::Argsort(_) | Op::Place { .. }) => Apart::Sort,
+            _ => Apart::Scan,
+        }
+    }
 }
 
-/// Refuses a construct, or a value that contains some, if it mentions variables of a closure.
-pub fn stands_outside(g: &Graph, n: NodeId, what: Apart) -> Result<()> {
+/// Refuses a scan, an order or bins inside of a closure: every element of the closure would have one of its own.
+pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
+    let what = Apart::of(g.op(n));
+    stands_outside(g, n, what, None)
+}
+
+/// Refuses a construct, or a value that contains some, if it mentions variables of a closure. The author's word for
+/// the construct stands in the message, if it is known.
+pub fn stands_outside(g: &Graph, n: NodeId, what: Apart, word: Option<&str>) -> Result<()> {
     if g.is_closed(n) {
         return Ok(());
     }
-    let message = match what {
-        Apart::Scatter => {
-            "a scatter or a histogram inside of a closure: each element would have its own, and this version has none \
-             of rows or segments; scatter the whole vector outside, and read it at an index"
-        }
-        Apart::Sort => {
-            "a sort or a filter inside of a closure: each element would have its own, and this version does not sort \
-             or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
-        }
-        Apart::Scan => {
-            "a scan, or a reduction of segments or by key, inside of a closure: each element would have its own; outside \
-             there are those of whole vectors, and scans of rows, columns and planes, which elements may read at an index"
-        }
+    let (any, reason) = match what {
+        Apart::Scatter => (
+            "a scatter or a histogram",
+            "and this version has none of rows or segments; write it of the whole vector outside, and read that at an \
+             index",
+        ),
+        Apart::Sort => (
+            "a sort or a filter",
+            "and this version does not sort or filter rows or segments; write it of the whole vector outside, and \
+             read that at an index",
+        ),
+        Apart::Scan => (
+            "a scan, or a reduction of segments or by key,",
+            "and outside there are those of whole vectors, and scans of rows, columns and planes, which elements may \
+             read at an index",
+        ),
     };
+    let word = word.unwrap_or(any);
+    let message = format!("{word} inside of a closure: each element would have its own, {reason}");
     Err(Error::limit("E0312", message).at(g.node(n).loc.first()))
 }
 

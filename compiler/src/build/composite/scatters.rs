@@ -4,7 +4,7 @@ use super::{Builder, Operands};
 use crate::Result;
 use crate::core::bins::Bins;
 use crate::core::destinations;
-use crate::core::verify::{self, Apart};
+use crate::core::verify::Apart;
 use crate::core::{NodeId, Op};
 use crate::scalar::BinaryOp;
 
@@ -26,7 +26,7 @@ impl Builder {
         let (srcs, rest) = of.values[2..].split_at((of.values.len() - 2) / 2);
         self.made(name, n)?;
         self.same(name, &[&[at], srcs].concat())?;
-        verify::stands_outside(&self.function.graph, at, Apart::Scatter)?;
+        self.stands_outside(at, Apart::Scatter)?;
         let after = destinations::are_unique(self.graph(), at, n);
         let one = |(src, rest): (&NodeId, &NodeId)| {
             let base = self.node(Op::Fill(n, *rest))?;
