@@ -177,6 +177,19 @@ fn records_and_what_is_refused() {
     assert_eq!(error.code(), Some("E0312"));
 }
 
+/// Extents of an array without elements may be any.
+#[test]
+fn lines_of_no_elements_have_any_length() {
+    let by_rows = lower(["x"], "r", |x: MExp<f32>| x.scan_rows(0.0, join));
+    let by_cols = lower(["x"], "r", |x: MExp<f32>| x.scan_cols_exclusive(0.0, join));
+    for n in [1 << 62, i64::MAX - 2048, i64::MAX - 5, i64::MAX] {
+        for (f, extents) in [(&by_rows, vec![0, n]), (&by_cols, vec![n, 0])] {
+            let x = Value::Array(extents, vec![]);
+            assert_eq!(call(f, std::slice::from_ref(&x)), [x]);
+        }
+    }
+}
+
 #[test]
 fn steps_of_iterations_scan_lines() {
     // the sums of all elements above and to the left: twice

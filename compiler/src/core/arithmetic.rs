@@ -32,10 +32,18 @@ pub fn is_sum(g: &Graph, join: &Lambda) -> bool {
     }
 }
 
-/// Returns an i64 over a constant, rounded up; the i64 is not negative.
+/// Returns an i64 over a constant, rounded up; the i64 is the length of an array that has as many elements in memory,
+/// or another number between 0 and 2^63 - n.
 pub fn ceil_div(g: &mut Graph, a: NodeId, n: i64) -> NodeId {
     let up = with_number(g, BinaryOp::Add, a, n - 1);
     with_number(g, BinaryOp::Div, up, n)
+}
+
+/// Does what [`ceil_div`] does, for every i64 that is not negative. An extent of an array without elements may be any.
+pub fn ceil_div_of_any(g: &mut Graph, a: NodeId, n: i64) -> NodeId {
+    let (whole, rest) = (with_number(g, BinaryOp::Div, a, n), with_number(g, BinaryOp::Rem, a, n));
+    let more = with_number(g, BinaryOp::Min, rest, 1);
+    binary(g, BinaryOp::Add, whole, more)
 }
 
 /// Returns the node of a choice.

@@ -11,7 +11,7 @@
 //! size + q. A complete part shares its place with no other one, because the next segment begins after all elements
 //! of the complete parts. The segment of a place is that of the last element of the vector's part there.
 
-use super::arithmetic::{binary, ceil_div, select, with_number};
+use super::arithmetic::{binary, ceil_div, ceil_div_of_any, select, with_number};
 use super::orders::{generated, generated_over, inside};
 use super::simplify::{extent, simplify};
 use super::{Graph, NodeId, Op, index_space};
@@ -94,10 +94,18 @@ impl Lines {
         }
     }
 
+    /// Returns the number of parts of a line of `len` elements.
+    fn number_of_parts(&self, g: &mut Graph, len: NodeId, size: i64) -> NodeId {
+        match self {
+            Lines::Along(..) => ceil_div_of_any(g, len, size),
+            Lines::Vector(_) | Lines::Segments { .. } => ceil_div(g, len, size),
+        }
+    }
+
     /// Returns the number of the last part of a line.
     pub fn last(&self, g: &mut Graph, line: &Line, size: i64) -> NodeId {
         let len = self.len(g);
-        let parts = ceil_div(g, len, size);
+        let parts = self.number_of_parts(g, len, size);
         let last = with_number(g, BinaryOp::Sub, parts, 1);
         match self {
             Lines::Segments { .. } => {
@@ -160,7 +168,7 @@ impl Lines {
     /// Returns the arrays of the values of each part of `size` elements.
     pub fn parts(&self, g: &mut Graph, size: i64, value: OfPart) -> Vec<NodeId> {
         let len = self.len(g);
-        let count = ceil_div(g, len, size);
+        let count = self.number_of_parts(g, len, size);
         let extents = match self {
             Lines::Vector(_) | Lines::Segments { .. } => vec![count],
             Lines::Along(along, extents) => {
