@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The files of the language with words of arrays and elements.
-const FILES: [&str; 28] = [
+const FILES: [&str; 29] = [
     "vector",
     "matrix",
     "array",
@@ -17,6 +17,7 @@ const FILES: [&str; 28] = [
     "scatter",
     "filter",
     "filtered",
+    "kept",
     "keyed",
     "moments",
     "softmax",

@@ -28,13 +28,17 @@ fn numbers(at: Place, construct: &'static str, src: NodeRef) -> NodeRef {
     generated(at, construct, &extents, number)[0]
 }
 
-/// The number of the first of the extreme elements: a reduction of pairs of a value and its number, by
-/// which the order of the elements does not matter.
+/// The number of the first of the extreme elements.
 fn place(at: Place, construct: &'static str, better: BinaryOp, src: NodeRef) -> NodeRef {
-    let ty = src.ty.elem;
+    place_of(at, construct, better, [src, numbers(at, construct, src)])
+}
+
+/// The number of the first of the extreme elements, given each element's number: a reduction of pairs of a value and
+/// its number, by which the order of the elements does not matter.
+pub(crate) fn place_of(at: Place, construct: &'static str, better: BinaryOp, srcs: [NodeRef; 2]) -> NodeRef {
+    let ty = srcs[0].ty.elem;
     let worst = if better == BinaryOp::Lt { Lit::greatest(ty) } else { Lit::least(ty) };
     let init = [worst, Lit::i64(-1)].map(|value| node::constant(at, value));
-    let srcs = [src, numbers(at, construct, src)];
     joined::reduce(at, construct, Order::Reduce, &init, &srcs, |a, b| {
         let binary = |op, a, b| node::binary(at, op, a, b);
         let (x, y) = (a[0], b[0]);
@@ -65,6 +69,11 @@ fn minmax(at: Place, construct: &'static str, src: NodeRef) -> Vec<NodeRef> {
 fn mean(at: Place, construct: &'static str, src: NodeRef) -> NodeRef {
     let multiply = |a, b| node::binary(at, BinaryOp::Mul, a, b);
     let count = (0..src.ty.rank).map(|axis| len(at, src, axis)).reduce(multiply).expect("an array has axes");
+    mean_of(at, construct, src, count)
+}
+
+/// The sum of all elements, divided by this number of them.
+pub(crate) fn mean_of(at: Place, construct: &'static str, src: NodeRef, count: NodeRef) -> NodeRef {
     summed(at, src.ty.elem, &[src], |ty, v| {
         let sum = reduce_by(at, construct, BinaryOp::Add, Lit::zero(ty), v[0]);
         node::binary(at, BinaryOp::Div, sum, node::cast(at, ty, count))

@@ -7,7 +7,7 @@ use crate::item::{Item, leaves_of_item};
 use crate::joined::{self, Order};
 use crate::node::{self, NodeRef};
 use crate::reduce::FirstState;
-use crate::results::{leafwise, nodes_of, of_nodes};
+use crate::results::{Scalars, each_tuple, leafwise, nodes_of, of_nodes};
 use crate::scalar::cond;
 use crate::scope::Place;
 use crate::segments::inside;
@@ -66,7 +66,7 @@ impl<T: Item> Filtered<T> {
     #[track_caller]
     pub fn filled(self, default: impl FirstState<T>) -> VExp<T> {
         let default = SExp::of(default.state_at(Location::caller()));
-        self.each(|i| inside(self.values, i), default).values
+        generate(self.values.len(), |i| cond(i.lt(self.count), inside(self.values, i), default))
     }
 
     /// The indices that the elements have in the vector which they come from.
@@ -82,7 +82,8 @@ impl<T: Item> Filtered<T> {
         Filtered { values: self.order, order: self.order, count: self.count }
     }
 
-    /// `f` of each element. It is not computed of what is left out, and leaves no error records there.
+    /// `f` of each element. It is not computed of what is left out, and leaves no error records there. If `f` gives a
+    /// tuple, the result is a tuple of `Filtered`, which come from the same filter.
     ///
     /// Cost: fused; the operations of `f` for each element.
     ///
@@ -92,9 +93,8 @@ impl<T: Item> Filtered<T> {
     /// assert_eq!(call(f, [vector(&[4i64, 0, 3])]), [vector(&[3i64, 4, 0])]);
     /// ```
     #[track_caller]
-    pub fn map<U: Item>(self, f: impl FnOnce(SExp<T>) -> SExp<U>) -> Filtered<U> {
-        let at = Location::caller();
-        self.each(|i| f(inside(self.values, i)), zero(at))
+    pub fn map<R: KeptScalars>(self, f: impl FnOnce(SExp<T>) -> R) -> R::Kept {
+        self.each(|i| f(inside(self.values, i)))
     }
 
     /// `f` of each element and of that at the same place of another `Filtered`, which must come from the same
@@ -112,14 +112,13 @@ impl<T: Item> Filtered<T> {
     /// assert_eq!(call(f, [vector(&[1i64, -2, 3])]), [vector(&[10i64, 32, -1])]);
     /// ```
     #[track_caller]
-    pub fn zip_with<U: Item, V: Item>(
+    pub fn zip_with<U: Item, R: KeptScalars>(
         self,
         other: Filtered<U>,
-        f: impl FnOnce(SExp<T>, SExp<U>) -> SExp<V>,
-    ) -> Filtered<V> {
-        let at = Location::caller();
-        let other = self.of_the_same_filter("zip_with", at, other);
-        self.each(|i| f(inside(self.values, i), inside(other.values, i)), zero(at))
+        f: impl FnOnce(SExp<T>, SExp<U>) -> R,
+    ) -> R::Kept {
+        let other = self.of_the_same_filter("zip_with", Location::caller(), other);
+        self.each(|i| f(inside(self.values, i), inside(other.values, i)))
     }
 
     /// Another `Filtered`, whose values are an error where it is not kept by the same filter.
@@ -140,11 +139,18 @@ impl<T: Item> Filtered<T> {
         Filtered { values: leafwise(other.values, |x| node::invalid(at, x.ty, error.clone())), ..other }
     }
 
-    /// What `f` gives at each index of a kept element, and `default` behind these.
+    /// What `f` gives at each index of a kept element, and 0 behind these.
     #[track_caller]
-    fn each<U: Item>(self, f: impl FnOnce(SExp<i64>) -> SExp<U>, default: SExp<U>) -> Filtered<U> {
-        let values = generate(self.values.len(), |i| cond(i.lt(self.count), f(i), default));
-        Filtered { values, order: self.order, count: self.count }
+    fn each<R: KeptScalars>(self, f: impl FnOnce(SExp<i64>) -> R) -> R::Kept {
+        let at = Location::caller();
+        let value = |i: SExp<i64>| -> R {
+            let is_kept = i.lt(self.count).node();
+            leafwise(f(i), |x| {
+                let zero = node::constant(at, Lit::zero(x.ty.elem));
+                node::make(at, x.ty, node::Op::Select(is_kept, x, zero))
+            })
+        };
+        R::kept(generate(self.values.len(), value), self.order, self.count)
     }
 
     /// The reduction of the elements by `f`, beginning with `init`, with the bits of [`VExp::reduce`] of a vector of
@@ -165,6 +171,54 @@ impl<T: Item> Filtered<T> {
         }))
     }
 
+    /// [`VExp::reduce_noncommutative`] of a vector of the kept elements: `f` need not be commutative.
+    ///
+    /// Cost: that of [`VExp::reduce_noncommutative`] of a vector as long as the one that they come from.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// // the last one that is even
+    /// let last = |a: SExp<i64>, b: SExp<i64>| cond((b % 2).eq(0), b, a);
+    /// let f = |x: VExp<i64>| x.filter(|v| v.gt(0)).reduce_noncommutative(0, last);
+    /// assert_eq!(call(f, [vector(&[4i64, -2, 6, 3])]), [scalar(6i64)]);
+    /// ```
+    #[track_caller]
+    pub fn reduce_noncommutative(
+        self,
+        init: impl FirstState<T>,
+        f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+    ) -> SExp<T> {
+        let at = Location::caller();
+        of_nodes(&self.joined(init.state_at(at), f, |first, srcs, join| {
+            joined::reduce(at, "reduce_noncommutative", Order::ReduceOrdered, first, srcs, join)
+        }))
+    }
+
+    /// [`VExp::fold`] of a vector of the kept elements: strictly in their order.
+    ///
+    /// Cost: one thread goes through as many elements as the vector has.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).fold(0.0, |a, v| a * 10.0 + v);
+    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [scalar(13.0f32)]);
+    /// ```
+    #[track_caller]
+    pub fn fold<A: Item>(
+        self,
+        init: impl FirstState<A>,
+        f: impl FnOnce(SExp<A>, SExp<T>) -> SExp<A>,
+    ) -> SExp<A> {
+        let at = Location::caller();
+        let init = init.state_at(at);
+        let srcs = [vec![self.is_kept().node()], nodes_of(self.values)].concat();
+        let step = |acc: &[NodeRef], x: &[NodeRef]| {
+            let before: SExp<A> = of_nodes(acc);
+            nodes_of(cond(SExp::of(x[0]), f(before, of_nodes(&x[1..])), before))
+        };
+        of_nodes(&joined::fold(at, "fold", A::split(&init), &srcs, step))
+    }
+
     /// The partial results of that reduction of the kept elements alone: [`VExp::scan`] of a vector of these.
     ///
     /// Cost: that of the scan of a vector as long as the one that they come from.
@@ -177,10 +231,39 @@ impl<T: Item> Filtered<T> {
     #[track_caller]
     pub fn scan(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> Filtered<T> {
         let at = Location::caller();
-        let values = of_nodes(&self.joined(init.state_at(at), f, |first, srcs, join| {
-            composite::joined(at, Composite::Scan, (srcs, first), &[], join)
-        }));
-        Filtered { values, ..self }
+        self.scanned(at, Composite::Scan, init.state_at(at), f)
+    }
+
+    /// [`VExp::scan_exclusive`] of a vector of the kept elements: each one is what stands before it, the first one
+    /// `init`.
+    ///
+    /// Cost: that of [`Filtered::scan`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).scan_exclusive(0.0, |a, b| a + b).filled(-1.0);
+    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [vector(&[0.0f32, 1.0, -1.0])]);
+    /// ```
+    #[track_caller]
+    pub fn scan_exclusive(
+        self,
+        init: impl FirstState<T>,
+        f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+    ) -> Filtered<T> {
+        let at = Location::caller();
+        self.scanned(at, Composite::ScanExclusive, init.state_at(at), f)
+    }
+
+    fn scanned(
+        self,
+        at: Place,
+        which: Composite,
+        init: NodeRef,
+        f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+    ) -> Filtered<T> {
+        let values =
+            self.joined(init, f, |first, srcs, join| composite::joined(at, which, (srcs, first), &[], join));
+        Filtered { values: of_nodes(&values), ..self }
     }
 
     /// Whether each element is kept.
@@ -200,7 +283,7 @@ impl<T: Item> Filtered<T> {
     ) -> Vec<NodeRef> {
         let yes = node::constant(Location::caller(), Lit::bool(true));
         // what is left out is not computed, and leaves no error records
-        let values = self.each(|i| inside(self.values, i), zero(Location::caller())).values;
+        let values = self.map(|v| v).values;
         let srcs = [vec![self.is_kept().node()], nodes_of(values)].concat();
         let first = [&[yes], T::split(&init)].concat();
         // every join has elements that stand before the others; what is kept stands before what is not
@@ -238,6 +321,46 @@ impl<T: Item> Filtered<T> {
         front.map(|v| cond(inside(fits, SExp::of(none)), v, zero(at)))
     }
 }
+
+/// What the closure of [`Filtered::map`] may give: a scalar, or a tuple of scalars (then there is a `Filtered` for each).
+#[diagnostic::on_unimplemented(
+    message = "the closure must give a scalar expression or a tuple of them, not `{Self}`",
+    label = "not a scalar expression",
+    note = "a constant becomes an expression by `lit(x)`"
+)]
+pub trait KeptScalars: Scalars {
+    /// The same tuple with what a filter keeps in place of scalars.
+    type Kept;
+    #[doc(hidden)]
+    fn kept(values: Self::Vectors, order: VExp<i64>, count: SExp<i64>) -> Self::Kept;
+}
+
+impl<T: Item> KeptScalars for SExp<T> {
+    type Kept = Filtered<T>;
+    fn kept(values: VExp<T>, order: VExp<i64>, count: SExp<i64>) -> Filtered<T> {
+        Filtered { values, order, count }
+    }
+}
+
+impl<A: KeptScalars, const N: usize> KeptScalars for [A; N] {
+    type Kept = [A::Kept; N];
+    fn kept(values: [A::Vectors; N], order: VExp<i64>, count: SExp<i64>) -> Self::Kept {
+        values.map(|values| A::kept(values, order, count))
+    }
+}
+
+macro_rules! tuples_kept {
+    ($($name:ident)+) => {
+        impl<$($name: KeptScalars),+> KeptScalars for ($($name,)+) {
+            type Kept = ($($name::Kept,)+);
+            #[allow(non_snake_case)]
+            fn kept(($($name,)+): Self::Vectors, order: VExp<i64>, count: SExp<i64>) -> Self::Kept {
+                ($($name::kept($name, order, count),)+)
+            }
+        }
+    };
+}
+each_tuple!(tuples_kept);
 
 /// An operator of the components of two parts.
 type Join<'f> = Box<dyn FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef> + 'f>;

@@ -42,7 +42,7 @@
 //! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
 //! `local_array.rs` small arrays of an element, `axis.rs` and `reduce.rs` those of arrays of every rank,
-//! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters, `filtered.rs` what they keep, `keyed.rs` reductions of
+//! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters, `filtered.rs` and `kept.rs` what they keep, `keyed.rs` reductions of
 //! runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` and
 //! `tuple_lines.rs` the same of tuples, `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and
 //! `widths.rs` what stencils take and give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of
@@ -75,6 +75,7 @@ mod item;
 mod iterate;
 mod iterate_forms;
 mod joined;
+mod kept;
 mod kernel_fn;
 mod keyed;
 mod local_array;
@@ -126,7 +127,7 @@ pub use error::{Error, Result};
 pub use eval::eval;
 #[doc(hidden)]
 pub use eval::{Call, call_of};
-pub use filtered::Filtered;
+pub use filtered::{Filtered, KeptScalars};
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use item::Item;
 pub use iterate::{iterate, iterate_indexed};

@@ -115,12 +115,11 @@ absent!(@of TExp [HasSorts sort] [HasSorts argsort] [HasSorts unique] [HasSorts 
 #[diagnostic::on_unimplemented(
     message = "what a filter keeps is no vector",
     label = "write `kept.reduce(init, f)`, `kept.map(f)`, `kept.scan(init, f)`, or `kept.len()` for their number",
-    note = "the sum is `kept.reduce(0.0, |a, b| a + b)`; `kept.filled(default)` is a vector with `default` behind the kept elements, `kept.with_len(n)` one of n elements where that number is known"
+    note = "`kept.filled(default)` is a vector with `default` behind the kept elements, `kept.with_len(n)` one of n elements where that number is known"
 )]
 pub trait IsVector {}
-absent!(@of Filtered [IsVector sum] [IsVector product] [IsVector min] [IsVector max] [IsVector mean] [IsVector any]
-    [IsVector all] [IsVector sort] [IsVector argsort] [IsVector count] [IsVector at _i A] [IsVector gather _i A]
-    [IsVector fold _init A _f B] [IsVector zip _other A] [IsVector enumerate]);
+absent!(@of Filtered [IsVector sort] [IsVector argsort] [IsVector count] [IsVector gather _i A] [IsVector zip _other A]
+    [IsVector enumerate]);
 
 /// Words of vectors of tuples, which have only reductions, folds and scans.
 #[doc(hidden)]

@@ -6,7 +6,7 @@ mod common;
 use arraygpu_compiler::core::interp;
 use arraygpu_dsl::eval;
 use arraygpu_dsl::prelude::*;
-use common::{call, everywhere, lower, recorded, refused, rules, scalar, vector};
+use common::{call, everywhere, literals, lower, recorded, refused, rules, scalar, vector};
 
 fn numbers(n: usize) -> Vec<i64> {
     (0..n as i64).map(|i| (i * 7919) % 101 - 40).collect()
@@ -41,6 +41,54 @@ fn elements_of_one_filter_join() {
         if n <= 70 {
             everywhere(&lowered, &[vector(&x)]);
         }
+    }
+}
+
+/// What vectors have, with the bits of a vector of the kept elements alone.
+#[test]
+fn words_of_vectors() {
+    let f = |x: VExp<f32>| {
+        let kept = x.filter(|v| v.ne(0.0));
+        let words = |v: SExp<f32>| (v * 2.0, v.gt(-3.0), [v, -v]);
+        let (double, above, [same, negated]) = kept.map(words);
+        let last = |a: SExp<f32>, b: SExp<f32>| cond(b.gt(1.0), b, a);
+        let numbers = (kept.sum(), kept.product(), kept.minmax(), kept.mean(), kept.argmin(), kept.argmax());
+        let folds = (kept.fold(0.5, |a, v| a * 0.5 + v), kept.reduce_noncommutative(9.0, last));
+        let vectors = (double.zip_with(negated, |a, b| (a - b, a)).0.filled(7.0), above.any(), above.all());
+        let sums = kept.scan_exclusive(0.25, |a, b| a + b).filled(-1.0);
+        (numbers, folds, vectors, sums, same.max())
+    };
+    let of_vector = |x: VExp<f32>| {
+        let last = |a: SExp<f32>, b: SExp<f32>| cond(b.gt(1.0), b, a);
+        let numbers = (x.sum(), x.product(), x.minmax(), x.mean(), x.argmin(), x.argmax());
+        let folds = (x.fold(0.5, |a, v| a * 0.5 + v), x.reduce_noncommutative(9.0, last));
+        let vectors = (x.map(|v| 3.0 * v), x.gt(-3.0).any(), x.gt(-3.0).all());
+        (numbers, folds, vectors, x.scan_exclusive(0.25, |a, b| a + b), x.max())
+    };
+    let names: Vec<String> = (0..14).map(|i| format!("r{i}")).collect();
+    let [kept, alone] = [lower(["x"], names.clone(), f), lower(["x"], names, of_vector)];
+    for n in [0, 1, 5, 300, 2500] {
+        let numbers: Vec<f32> =
+            (0..n).map(|i| [0.0, 1.37, -2.5, 0.0, 0.011, -0.0][i % 6] * (i % 97) as f32).collect();
+        let only: Vec<f32> = numbers.iter().copied().filter(|v| *v != 0.0).collect();
+        let [found, expected] = [(&kept, &numbers), (&alone, &only)].map(|(f, x)| call(f, &[vector(x)]));
+        for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            let front = literals(expected);
+            assert_eq!(literals(found)[..front.len()], front[..], "r{k} of {n}");
+        }
+    }
+    everywhere(&kept, &[vector(&[0.0f32, 2.5, -1.0, 0.0, 4.0])]);
+}
+
+#[test]
+fn reads_of_what_is_kept() {
+    let f = |x: VExp<i64>, i: SExp<i64>| x.filter(|v| v.gt(0)).at(i);
+    let lowered = lower(["x", "i"], "r", f);
+    let x = vector(&[-1i64, 5, 0, 7]);
+    assert_eq!(everywhere(&lowered, &[x.clone(), scalar(1i64)]), [scalar(7i64)]);
+    for outside in [2i64, -1] {
+        let record = recorded(&lowered, &[x.clone(), scalar(outside)]);
+        assert!(record.contains("a read of a computed vector is out of range"), "{record}");
     }
 }
 

@@ -3,7 +3,7 @@ use arraygpu_dsl::prelude::*;
 
 fn f(x: VExp<f32>, y: VExp<f32>, i: VExp<u32>, m: MExp<f32>) {
     let kept = x.filter(|a| a.gt(0.0));
-    let _ = kept.sum() / kept.len().cast();
+    let _ = kept.sort();
     let _ = kept.count();
     let _ = (x, y).map(|(a, b): (SExp<f32>, SExp<f32>)| a * b);
     let _ = (x, y).scatter_reduce(9, i, (0.0, 0.0), |_, _| ());
