@@ -30,7 +30,7 @@ impl Walk<'_> {
             Op::At(x, index) | Op::Elem(x, index) => {
                 let mut list: Vec<Edge> = index.iter().map(|i| edge(*i, 1.0, Kind::Index)).collect();
                 if !self.fused {
-                    list.push(edge(*x, 1.0, Kind::Element));
+                    list.push(edge(*x, 1.0, Kind::Apart));
                 }
                 list
             }
@@ -45,7 +45,7 @@ impl Walk<'_> {
                 vec![
                     edge(*init, 1.0, Kind::Value),
                     edge(joined, length, Kind::Element),
-                    edge(element, length, Kind::Element),
+                    edge(element, length, Kind::Apart),
                 ]
             }
             Op::Scan { join, init, src, .. } => {
@@ -55,12 +55,12 @@ impl Walk<'_> {
                 vec![
                     edge(before, 1.0, Kind::Value),
                     edge(joined, 1.0, Kind::Element),
-                    edge(element, 1.0, Kind::Element),
+                    edge(element, 1.0, Kind::Apart),
                 ]
             }
             Op::Place { at, src } | Op::Bins { at, src, .. } | Op::Put { at, src, .. } => {
                 let each = [*at, *src].map(|x| self.element(n, x));
-                each.into_iter().map(|x| edge(x, 1.0, Kind::Element)).collect()
+                each.into_iter().map(|x| edge(x, 1.0, Kind::Apart)).collect()
             }
             Op::DigitCounts { digits, .. } => {
                 let digit = self.element(n, *digits);
@@ -74,12 +74,12 @@ impl Walk<'_> {
             Op::SquaredDeviations { init, src } => {
                 let length = self.elements(*src);
                 let element = self.element(n, *src);
-                vec![edge(*init, 1.0, Kind::Value), edge(element, length, Kind::Element)]
+                vec![edge(*init, 1.0, Kind::Value), edge(element, length, Kind::Apart)]
             }
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
                 let length = self.elements(*a);
                 let [a, b] = [*a, *b].map(|x| self.element(n, x));
-                let sides = [a, b].map(|x| edge(x, length, Kind::Element));
+                let sides = [a, b].map(|x| edge(x, length, Kind::Apart));
                 sides.into_iter().chain([edge(*init, 1.0, Kind::Value)]).collect()
             }
             Op::Map(lambda, srcs) => {
@@ -98,8 +98,8 @@ impl Walk<'_> {
             | Op::Reverse(x, _)
             | Op::Permute(x, _)
             | Op::Spread { src: x, .. }
-            | Op::Materialize(x)
-            | Op::Argsort(x) => vec![edge(*x, 1.0, Kind::Element)],
+            | Op::Materialize(x) => vec![edge(*x, 1.0, Kind::Element)],
+            Op::Argsort(x) => vec![edge(*x, 1.0, Kind::Apart)],
             Op::Fill(_, x) => vec![edge(*x, 1.0, Kind::Value)],
             Op::Loop { step, count, init, .. } => {
                 let (body, steps) = self.stepped(n, step, *count);

@@ -62,6 +62,8 @@ pub enum Kind {
     /// The element of an array, or an array that is read: the operations of its elements count,
     /// even if the node is part of an index.
     Element,
+    /// The same, where another launch reads the elements of a stored array.
+    Apart,
     /// An array that an iteration begins with. A parameter's bytes are counted with the step.
     Begin,
 }

@@ -64,6 +64,28 @@ struct Demand {
     counts: bool,
     /// By users other than iterations that begin with it.
     read: f64,
+    /// By users in other launches, where it is an array that is stored.
+    apart: f64,
+}
+
+/// Whether a launch of its own stores an array, so that users in other launches load its elements. A construct that
+/// an author stores counts the loads itself.
+fn is_stored(op: &Op) -> bool {
+    op.is_stored_apart() || matches!(op, Op::Argsort(_) | Op::Iterate { .. })
+}
+
+/// Whether the elements of an array are those of its operands, or functions of them: who reads it in another launch
+/// reads these, or what is stored in their place.
+fn passes_on(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Map(..)
+            | Op::Slice { .. }
+            | Op::Reverse(..)
+            | Op::Permute(..)
+            | Op::Pick { .. }
+            | Op::Spread { .. }
+    )
 }
 
 impl<'a> Walk<'a> {
@@ -250,21 +272,27 @@ impl<'a> Walk<'a> {
         let mut demands: HashMap<NodeId, Demand> = HashMap::default();
         for n in roots {
             let all = self.most(*n);
-            demands.insert(*n, Demand { all, most: all, counts: true, read: all });
+            demands.insert(*n, Demand { all, most: all, counts: true, read: all, apart: 0.0 });
         }
         let mut counts = Counts::default();
         for n in self.order.clone() {
             let demand = demands.get(&n).copied().unwrap_or_default();
             let times = self.counted(n, &demand, &mut counts);
+            let passes_on = passes_on(self.g.op(n));
             for e in self.edges(n) {
                 let to = demands.entry(e.to).or_default();
                 to.counts |= match e.kind {
                     Kind::Value => demand.counts,
                     Kind::Index => false,
-                    Kind::Element | Kind::Begin => true,
+                    Kind::Element | Kind::Apart | Kind::Begin => true,
                 };
                 let more = times * e.times;
                 to.all += more;
+                to.apart += match e.kind {
+                    Kind::Apart => more,
+                    Kind::Element if passes_on => demand.apart * e.times,
+                    _ => 0.0,
+                };
                 to.most = to.most.max(more);
                 if e.kind != Kind::Begin {
                     to.read += more;
@@ -279,6 +307,9 @@ impl<'a> Walk<'a> {
         let (op, size) = (self.g.op(n).clone(), self.g.ty(n).elem.size() as f64);
         let most = self.most(n);
         let times = if self.fused { most } else { demand.all.min(most) };
+        if !self.fused && !self.is_ideal && is_stored(&op) {
+            counts.loads += demand.apart;
+        }
         match &op {
             // what another launch has left
             op if self.is_left(op, n) => {}
