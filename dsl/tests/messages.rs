@@ -1,6 +1,7 @@
 //! What authors are told when shapes do not fit: the word that they wrote, the sizes, and their line.
 
 use arraygpu_compiler::driver::{Targets, compile_for};
+use arraygpu_compiler::explain;
 use arraygpu_dsl::prelude::*;
 use arraygpu_dsl::{Volume, call_of, eval};
 
@@ -236,4 +237,24 @@ fn warnings_name_the_line_of_a_loop_that_elements_share() {
     let warnings = &compiled.functions[0].warnings;
     let wanted = format!("(messages.rs:{line}) is a sequential loop in each thread of a GPU");
     assert!(!warnings.is_empty() && warnings.iter().all(|w| w.contains(&wanted)), "{warnings:?}");
+}
+
+/// A reduction in order is made of others, inside of a closure of loops in loops.
+#[test]
+fn warnings_name_the_line_of_a_reduction_in_order() {
+    let line = line!() + 1;
+    let f = |m: A| m.map_rows(|r| r.reduce_noncommutative(0.0, |a, b| cond(b.eq(0.0), a, b)));
+    let function = call_of(f, &(M,)).expect("it is made").function;
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = compile_for("t", vec![function], targets).expect("it compiles");
+    let warnings = &compiled.functions[0].warnings;
+    let explained = explain::report(&compiled, &explain::Options::default()).expect("it is explained");
+    let said = |what: &str| {
+        let of = warnings.iter().chain(explained.functions.iter().flat_map(|f| &f.warnings));
+        let found: Vec<_> = of.filter(|w| w.contains(what)).collect();
+        let is_named = |w: &&String| w.contains(&format!("(messages.rs:{line})"));
+        assert!(!found.is_empty() && found.iter().all(is_named), "{found:?}");
+    };
+    said("is a sequential loop");
+    said("each thread of a GPU computes it alone");
 }

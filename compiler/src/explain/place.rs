@@ -12,6 +12,13 @@ pub struct Place {
     pub column: u32,
 }
 
+impl Place {
+    /// Returns the file name without its folders.
+    pub(super) fn name(&self) -> &str {
+        self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file)
+    }
+}
+
 impl From<&Loc> for Place {
     fn from(l: &Loc) -> Place {
         Place { file: l.file.to_string(), line: l.line, column: l.column }

@@ -348,6 +348,6 @@ fn variants(out: &mut String, rows: &[(&str, String, &[String])]) {
 
 /// Returns the file name without its folders.
 fn short(p: &Place) -> String {
-    let file = p.file.rsplit(['/', '\\']).next().unwrap_or(&p.file);
+    let file = p.name();
     if p.column == 0 { format!("{file}:{}", p.line) } else { format!("{file}:{}:{}", p.line, p.column) }
 }

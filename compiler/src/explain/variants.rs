@@ -201,7 +201,11 @@ pub fn warning(k: &Kernel, alternatives: &[Alternative]) -> Option<String> {
     let cost = k.operations_per_element.as_ref().filter(|n| has_extent(&n.formula))?;
     let what = "an element's cost contains an extent, and each thread of a GPU computes it alone";
     let unless = other.map(|a| format!(", where {} does not run instead", a.name)).unwrap_or_default();
-    Some(format!("{}: {what}{unless}: {}", k.name, counted(&cost.formula, "operation")))
+    // the line with most of the operations
+    let lines = k.computes.iter().flat_map(|c| &c.lines);
+    let line = lines.max_by_key(|line| line.operations.values().sum::<u64>());
+    let place = line.map(|line| format!(" ({}:{})", line.place.name(), line.place.line)).unwrap_or_default();
+    Some(format!("{}: {what}{place}{unless}: {}", k.name, counted(&cost.formula, "operation")))
 }
 
 /// Says which lengths of segments a variant takes.
