@@ -31,11 +31,6 @@ fn chains_of_stored_results() {
         of("five scans", |x| sums(sums(sums(sums(sums(x)))))),
         of("scans of maps", |x| sums(sums(sums(x) * 2.0) * 2.0)),
         of("scans of both ends", |x| sums(sums(sums(x).reverse()).reverse())),
-        of("scans of rows", |x| {
-            let m = generate2(8, x.len(), |i, j| x.at(j) * i.cast::<f32>());
-            let sums = |m: MExp<f32>| m.scan_rows(0.0, |a, b| a + b);
-            sums(sums(sums(m))).row(0)
-        }),
         of("sorts", |x| (x.sort() * -1.0).sort().sort()),
         of("sorts of scans", |x| sums(sums(sums(x).sort()).sort())),
         of("scans of what is scattered", |x| {
