@@ -201,6 +201,7 @@ fn allowed(name: &str) -> u32 {
         n if n.contains("div_sum_row_0_short") => 96,
         // 64-bit indices, which few calls need, of four columns a thread; with any strides or a warp an element
         n if n.starts_with("strip_fold.core") && n.contains("_wide") => 160,
+        n if n.starts_with("scatter.core: updated_1_wide") => 96,
         n if n.contains("_any_wide") || n.contains("_wide_warp") => 128,
         // elements at the edges of a chain of stencils, computed from the image alone
         n if n.contains("bordered_0_chain") => 448,
