@@ -65,6 +65,7 @@ const DSL: [&str; 56] = [
     "product",
     "tuple_lines",
     "extremes",
+    "kept",
     "moments",
     "softmax",
     "mistakes",
