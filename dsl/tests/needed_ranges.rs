@@ -43,7 +43,7 @@ fn sums_up_to_an_index_and_behind_it() {
 
 /// Whether an index is at most 5 from a place, by sums that may wrap around.
 fn k_between(at: SExp<i64>) -> impl Fn(SExp<i64>) -> SExp<bool> {
-    move |k| (k.clone() - 5).le(at.clone()) & (k + 5).ge(at.clone())
+    move |k| (k - 5).le(at) & (k + 5).ge(at)
 }
 
 #[test]

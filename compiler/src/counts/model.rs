@@ -13,6 +13,8 @@ pub const SEARCH_STEP: f64 = 7.0;
 pub const MERGED: f64 = 2.0;
 /// The operations for each element by which it is counted and moved by a digit of its key.
 pub const MOVED_BY_DIGIT: f64 = 13.0;
+/// The operations that are more of a digit of a float, whose bits are put in order each time.
+pub const ORDERED_FLOAT: f64 = 9.0;
 
 /// What is counted.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

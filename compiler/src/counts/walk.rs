@@ -1,7 +1,7 @@
 //! Goes through the nodes of a function, users before what they need, and counts how often each is
 //! computed.
 
-use super::model::{Counts, Kind, MERGED, MOVED_BY_DIGIT, SEARCH_STEP, Size, weight};
+use super::model::{Counts, Kind, MERGED, MOVED_BY_DIGIT, ORDERED_FLOAT, SEARCH_STEP, Size, weight};
 use crate::core::{Function, Graph, NodeId, Op, Var, digits};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::groups;
@@ -340,7 +340,9 @@ impl<'a> Walk<'a> {
                 let merges = most.max(1.0).log2().ceil();
                 let digits = self.g.ty(*x).elem.size() as f64;
                 if digits::have_fewer_launches(digits as i64, merges as i64) {
-                    counts.operations += most * digits * MOVED_BY_DIGIT;
+                    let is_float = matches!(self.g.ty(*x).elem, Ty::F32 | Ty::F64);
+                    let each = MOVED_BY_DIGIT + if is_float { ORDERED_FLOAT } else { 0.0 };
+                    counts.operations += most * digits * each;
                     counts.loads += most * digits * 3.0;
                     counts.bytes += most * digits * 4.0 * size;
                     return most;

@@ -29,7 +29,7 @@ const COMPILER: [&str; 20] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 56] = [
+const DSL: [&str; 57] = [
     "scope",
     "node",
     "elem",
