@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Programs that take longest, with their folders, the longest first: they begin, so that none of
 /// them is left alone at the end. A quick run leaves them out, and a part of a run takes a part of
 /// their tests. The order is that of a run's log (bench/NOTES.md).
-const LONG: [(&str, &str); 30] = [
+const LONG: [(&str, &str); 52] = [
     ("sorts", "dsl"),
     ("bits", ""),
     ("nested", "compiler/suite"),
@@ -48,6 +48,28 @@ const LONG: [(&str, &str); 30] = [
     ("gpu_bits", "compiler/suite"),
     ("gpu_clusters", "compiler/suite"),
     ("package", "compiler/suite"),
+    ("lockstep", ""),
+    ("long_bins", ""),
+    ("fake", "capi"),
+    ("needed_ranges", "dsl"),
+    ("pairs", ""),
+    ("cpp_volumes", ""),
+    ("texts", "fuzz"),
+    ("gpu_rows_and_columns", "compiler/suite"),
+    ("gpu_stored_columns", "compiler/suite"),
+    ("structs", ""),
+    ("tune", "run"),
+    ("gpu_only", "compiler/suite"),
+    ("cpp_headers", ""),
+    ("size", "cpp-examples/generators"),
+    ("scanned_lines", "dsl"),
+    ("split_loops", ""),
+    ("scatter_unique", "dsl"),
+    ("gpu_transposed", "compiler/suite"),
+    ("filters", ""),
+    ("gpu_contraction", "compiler/suite"),
+    ("long_scans", ""),
+    ("failing_files", "capi"),
 ];
 
 /// A program that runs for longer has a test that does not end: it is stopped, and named.
