@@ -166,9 +166,7 @@ impl<T: Item> Filtered<T> {
     #[track_caller]
     pub fn reduce(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> SExp<T> {
         let at = Location::caller();
-        of_nodes(&self.joined(init.state_at(at), f, |first, srcs, join| {
-            joined::reduce(at, "reduce", Order::Reduce, first, srcs, join)
-        }))
+        self.reduced(at, "reduce", Order::Reduce, init.state_at(at), f)
     }
 
     /// [`VExp::reduce_noncommutative`] of a vector of the kept elements: `f` need not be commutative.
@@ -189,9 +187,22 @@ impl<T: Item> Filtered<T> {
         f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> SExp<T> {
         let at = Location::caller();
-        of_nodes(&self.joined(init.state_at(at), f, |first, srcs, join| {
-            joined::reduce(at, "reduce_noncommutative", Order::ReduceOrdered, first, srcs, join)
-        }))
+        self.reduced(at, "reduce_noncommutative", Order::ReduceOrdered, init.state_at(at), f)
+    }
+
+    #[track_caller]
+    fn reduced(
+        self,
+        at: Place,
+        construct: &'static str,
+        order: Order,
+        init: NodeRef,
+        f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+    ) -> SExp<T> {
+        of_nodes(
+            &self
+                .joined(init, f, |first, srcs, join| joined::reduce(at, construct, order, first, srcs, join)),
+        )
     }
 
     /// [`VExp::fold`] of a vector of the kept elements: strictly in their order.
@@ -254,6 +265,7 @@ impl<T: Item> Filtered<T> {
         self.scanned(at, Composite::ScanExclusive, init.state_at(at), f)
     }
 
+    #[track_caller]
     fn scanned(
         self,
         at: Place,
@@ -322,7 +334,8 @@ impl<T: Item> Filtered<T> {
     }
 }
 
-/// What the closure of [`Filtered::map`] may give: a scalar, or a tuple of scalars (then there is a `Filtered` for each).
+/// What the closure of [`Filtered::map`] may give: a scalar, or a tuple of scalars (then there is a `Filtered` for
+/// each).
 #[diagnostic::on_unimplemented(
     message = "the closure must give a scalar expression or a tuple of them, not `{Self}`",
     label = "not a scalar expression",

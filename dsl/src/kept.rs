@@ -11,7 +11,6 @@ use crate::node;
 use crate::reduce::{reduce_by, sum};
 use crate::scalar::cond;
 use crate::scope::Place;
-use crate::segments::inside;
 use arraygpu_compiler::scalar::{BinaryOp, Lit};
 use std::panic::Location;
 
@@ -158,8 +157,7 @@ impl<T: Elem> Filtered<T> {
     /// The kept elements, and `other` behind them.
     #[track_caller]
     fn or(self, at: Place, other: Lit) -> VExp<T> {
-        let other = SExp::of(node::constant(at, other));
-        generate(self.values.len(), |i| cond(i.lt(self.count), inside(self.values, i), other))
+        self.filled(SExp::of(node::constant(at, other)))
     }
 
     /// The number of the first of the extreme elements.

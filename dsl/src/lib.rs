@@ -42,8 +42,8 @@
 //! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
 //! `local_array.rs` small arrays of an element, `axis.rs` and `reduce.rs` those of arrays of every rank,
-//! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters, `filtered.rs` and `kept.rs` what they keep, `keyed.rs` reductions of
-//! runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` and
+//! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters, `filtered.rs` and `kept.rs` what they keep,
+//! `keyed.rs` reductions of runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` and
 //! `tuple_lines.rs` the same of tuples, `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and
 //! `widths.rs` what stencils take and give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of
 //! these, `vector.rs`, `matrix.rs`, `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats,

@@ -4,6 +4,7 @@
 mod common;
 
 use arraygpu_compiler::core::interp;
+use arraygpu_compiler::core::print::print;
 use arraygpu_dsl::eval;
 use arraygpu_dsl::prelude::*;
 use common::{call, everywhere, literals, lower, recorded, refused, rules, scalar, vector};
@@ -355,4 +356,41 @@ fn what_is_left_out_leaves_no_records() {
     let f = lower(["a", "b"], ["sum", "scan"], f);
     let found = everywhere(&f, &[vector(&[8i64, 5, 9]), vector(&[2i64, 0, 3])]);
     assert_eq!(found, [scalar(7i64), vector(&[4i64, 7, -1])]);
+}
+
+/// What the words of a filter are made of has the author's line. Each word stands in a function of its own, because
+/// equal nodes of one function have one line.
+#[test]
+fn every_part_of_a_word_has_the_line_of_its_author() {
+    type V = VExp<f32>;
+    type Kept = Filtered<f32>;
+    let vectors: [fn(Kept) -> V; 4] = [
+        |kept| kept.map(|v| (v * 0.5, v * 2.0)).1.filled(0.0),
+        |kept| kept.zip_with(kept, |v, w| v * w).filled(0.0),
+        |kept| kept.scan(0.0, |a, b| a + b).filled(0.0),
+        |kept| kept.scan_exclusive(0.0, |a, b| a + b).filled(0.0),
+    ];
+    let numbers: [fn(Kept) -> SExp<f32>; 10] = [
+        |kept| kept.reduce(0.0, |a, b| a + b),
+        |kept| kept.reduce_noncommutative(0.0, |_, b| b),
+        |kept| kept.fold(0.0, |a, v| a * 0.5 + v),
+        |kept| kept.sum(),
+        |kept| kept.product(),
+        |kept| kept.mean(),
+        |kept| kept.minmax().0,
+        |kept| kept.at(2),
+        |kept| kept.argmax().cast(),
+        |kept| kept.map(|v| v.gt(1.0)).all().cast(),
+    ];
+    let kept = |x: V| x.filter(|v| v.gt(0.0));
+    let first = line!() + 1;
+    let vectors = vectors.map(|f| lower(["x"], "r", move |x: V| f(kept(x))));
+    let numbers = numbers.map(|f| lower(["x"], "r", move |x: V| f(kept(x))));
+    for f in vectors.iter().chain(&numbers) {
+        let text = print(f, true);
+        // a part without a line has that of the call around the word
+        for around in [first, first + 1] {
+            assert!(!text.contains(&format!("filtered.rs:{around}:")), "{text}");
+        }
+    }
 }
