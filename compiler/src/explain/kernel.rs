@@ -17,7 +17,6 @@ use crate::schedule::facts::put::Put;
 use crate::schedule::facts::radix::RadixStep;
 use crate::schedule::facts::scans::Scan;
 use crate::schedule::groups::{self, FusedGroup, Item};
-use rustc_hash::FxHashSet as HashSet;
 
 /// A kernel and what its launches move.
 pub struct Described {
@@ -243,22 +242,19 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
 /// Returns the reductions of the elements that go through a range of their indices.
 fn bounded(g: &Graph, fused: &FusedGroup) -> Vec<Bounded> {
     let mut g = g.clone();
-    let is_stored = |g: &Graph, n: NodeId| matches!(g.op(n), Op::Materialize(_));
-    let mut list = Vec::new();
-    let mut stack: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-    let mut seen: HashSet<NodeId> = stack.iter().copied().collect();
-    while let Some(n) = stack.pop() {
-        let is_nested = matches!(g.op(n), Op::Reduce { .. }) && !g.is_closed(n);
-        if let Some(range) = is_nested.then(|| needed_range::of(&mut g, n)).flatten() {
-            let place = |n: NodeId| g.node(n).loc.first().map(Into::into);
-            list.push(Bounded { reduction: place(n), condition: place(range.condition) });
-        }
-        let op = g.op(n);
-        let further: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
-        let is_other = |m: &NodeId| is_stored(&g, *m) && g.is_closed(*m);
-        stack.extend(further.into_iter().filter(|m| !is_other(m) && seen.insert(*m)));
-    }
-    list
+    let of_item = |it: &Item| match *g.op(it.node) {
+        Op::Materialize(values) => values,
+        _ => it.node,
+    };
+    let is_stored = |n: NodeId| g.is_closed(n) && matches!(g.op(n), Op::Materialize(_));
+    let mut nested = g.reachable_until(fused.items.iter().map(of_item), is_stored);
+    nested.retain(|n| matches!(g.op(*n), Op::Reduce { .. }) && !g.is_closed(*n));
+    let place = |g: &Graph, n: NodeId| g.node(n).loc.first().map(Into::into);
+    let bounded = nested.into_iter().filter_map(|n| {
+        let range = needed_range::of(&mut g, n)?;
+        Some(Bounded { reduction: place(&g, n), condition: place(&g, range.condition) })
+    });
+    bounded.collect()
 }
 
 /// Returns the arrays that the kernel accesses, the bytes that all of these accesses move, and those of each.

@@ -218,13 +218,12 @@ impl Scheduler<'_> {
         let Some(parts) = found else { return Ok(None) };
         // a whole scan does not store the totals, nor what stands before tiles
         let mut left_out = parts[..2].iter().flat_map(|part| &part.items);
-        if left_out.any(|it| self.last_readers.get(&it.node).is_some_and(|i| *i > last)) {
+        if left_out.any(|it| self.is_read_after(it, last)) {
             return Ok(None);
         }
         let fused = FusedGroup { sequential: true, ..parts[2].clone() };
         let what = if on_cpus { Alternative::ScanOnCpus } else { Alternative::Scan };
-        let is_made = self.one_launch((first, "whole"), (&fused, &[]), kernel, (what, parts))?;
-        Ok(is_made.then_some((last, what)))
+        self.one_launch((first, "whole"), (&fused, &[]), kernel, (what, parts))
     }
 
     /// Adds the launch of a whole scan and of the reductions of what it gives, if group `first` and those after it
@@ -247,24 +246,22 @@ impl Scheduler<'_> {
         {
             return Ok(None);
         }
-        let is_read_after = |it: &Item, i| self.last_readers.get(&it.node).is_some_and(|last| *last > i);
         let all: HashSet<NodeId> = parts.iter().flat_map(|part| &part.items).map(|it| it.node).collect();
         let mut needed =
             scalars[last].iter().flat_map(|r| groups::needs(g, self.f.results[*r as usize].value));
         // the code that ends the launch does not wait for elements that it stores
-        if parts[..2].iter().flat_map(|part| &part.items).any(|it| is_read_after(it, first + 2))
+        if parts[..2].iter().flat_map(|part| &part.items).any(|it| self.is_read_after(it, first + 2))
             || scalars[first..last].iter().any(|scalars| !scalars.is_empty())
             || needed.any(|n| all.contains(&n))
         {
             return Ok(None);
         }
-        let is_stored = |it: &&Item| it.result.is_some() || is_read_after(it, last);
+        let is_stored = |it: &&Item| it.result.is_some() || self.is_read_after(it, last);
         let stored = parts[2].items.iter().filter(is_stored);
         let items = stored.chain(&group.items).cloned().collect();
         let fused = FusedGroup { sequential: true, items, ..parts[2].clone() };
         let what = Alternative::ScanAndReductions;
-        let is_made = self.one_launch((first, "reduced"), (&fused, &scalars[last]), kernel, (what, chain))?;
-        Ok(is_made.then_some((last, what)))
+        self.one_launch((first, "reduced"), (&fused, &scalars[last]), kernel, (what, chain))
     }
 
     /// Adds the launch of a whole filter and of the number of elements that it keeps, if group `first` and those
@@ -284,17 +281,14 @@ impl Scheduler<'_> {
         let is_left_out = |it: &&Item| parts.counting.is_none_or(|(_, count)| count.node != it.node);
         let mut left_out =
             chain[..parts.groups - 1].iter().flat_map(|fused| &fused.items).filter(is_left_out);
-        let is_read_after = |it: &Item| self.last_readers.get(&it.node).is_some_and(|i| *i > last);
         let mut waiting = (first..=last).filter(|i| Some(*i) != counting).flat_map(|i| &scalars[i]);
-        if left_out.any(is_read_after) || waiting.next().is_some() {
+        if left_out.any(|it| self.is_read_after(it, last)) || waiting.next().is_some() {
             return Ok(None);
         }
         let items = stored.items.iter().chain(parts.counting.map(|(_, count)| count)).cloned().collect();
         let fused = FusedGroup { sequential: true, items, ..stored.clone() };
         let scalars = counting.map_or(&[][..], |at| &scalars[at]);
-        let what = Alternative::Filter;
-        let is_made = self.one_launch((first, "filter"), (&fused, scalars), kernel, (what, chain))?;
-        Ok(is_made.then_some((last, what)))
+        self.one_launch((first, "filter"), (&fused, scalars), kernel, (Alternative::Filter, chain))
     }
 
     /// Adds the launch of a whole scatter, if group `first` and the one after it are its parts, and no later one reads
@@ -310,38 +304,40 @@ impl Scheduler<'_> {
         let Some(chain) = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()) else {
             return Ok(None);
         };
-        let is_read_after = |it: &Item| self.last_readers.get(&it.node).is_some_and(|i| *i > last);
         if Bins::of(&self.f.graph, &chain[0].items).is_none()
-            || chain[0].items.iter().any(is_read_after)
+            || chain[0].items.iter().any(|it| self.is_read_after(it, last))
             || scalars[first..=last].iter().any(|scalars| !scalars.is_empty())
         {
             return Ok(None);
         }
         // there is a part even if there are no elements, or if they have no destination
         let fused = FusedGroup { sequential: true, domain: chain[0].domain.clone(), ..chain[1].clone() };
-        let what = Alternative::Scatter;
-        let is_made = self.one_launch((first, "scatter"), (&fused, &[]), kernel, (what, chain))?;
-        Ok(is_made.then_some((last, what)))
+        self.one_launch((first, "scatter"), (&fused, &[]), kernel, (Alternative::Scatter, chain))
+    }
+
+    /// Whether a group after group `last` reads an item.
+    fn is_read_after(&self, it: &Item, last: usize) -> bool {
+        self.last_readers.get(&it.node).is_some_and(|reader| *reader > last)
     }
 
     /// Makes a launch that stores and computes what `fused` and `scalars` say in place of those of a chain from group
-    /// `first` on, and adds it. Returns whether there is such a launch: it may write scalars, but must not wait for
-    /// any.
+    /// `first` on, and adds it. Returns the last group of the chain and what the launch is, if there is such a launch:
+    /// it may write scalars, but must not wait for any.
     fn one_launch(
         &mut self,
         (first, suffix): (usize, &str),
         (fused, scalars): (&FusedGroup, &[u32]),
         kernel: u32,
         (what, chain): (Alternative, &[FusedGroup]),
-    ) -> Result<bool> {
+    ) -> Result<Option<(usize, Alternative)>> {
         let before = self.previous_arrays.clone();
         let name = format!("{}_{first}_{suffix}", self.name);
         let made = self.launch(name, fused, scalars, kernel, Some((what, chain, &HashSet::default())))?;
         self.previous_arrays = before;
         let writes = |l: &Launch| l.slots.iter().all(|slot| l.computes.iter().any(|of| of.0 == *slot));
-        let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(false) };
+        let Some((launch, variants)) = made.filter(|(launch, _)| writes(launch)) else { return Ok(None) };
         self.instead(launch, variants);
-        Ok(true)
+        Ok(Some((first + chain.len() - 1, what)))
     }
 
     /// Adds a launch that replaces those that follow.

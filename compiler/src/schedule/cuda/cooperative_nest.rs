@@ -178,13 +178,11 @@ fn needed(
 ) -> Result<Option<Needed>> {
     let [inner] = &of.inner[..] else { return Ok(None) };
     let Some(range) = needed_range::of(&mut l.launch.g, inner.node) else { return Ok(None) };
-    let mut bound = |n| -> Result<Expr> {
+    let bound = |n| {
         let value = l.region(&element.known, &[n], at, out)?.remove(0);
         Ok(bind(l, "bound", value, out))
     };
-    let first = range.first.map(&mut bound).transpose()?;
-    let end = range.end.map(&mut bound).transpose()?;
-    Ok(Some(Needed { first, end, otherwise: range.otherwise }))
+    Needed::of(&range, bound).map(Some)
 }
 
 /// A loop of the nest that is being lowered.

@@ -109,7 +109,11 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     let mut count = l.value(extents[0], r)?.0;
     // steps that several elements take together have one count
     let range = if l.k.in_lockstep { None } else { needed_range::of(&mut l.launch.g, of[0]) };
-    let range = range.map(|range| Needed::of(l, &range, r)).transpose()?;
+    let mut bound = |n: NodeId| {
+        let value = l.value(n, r)?.0;
+        Ok(bind(l, "bound", value, &mut r.out))
+    };
+    let range = range.map(|range| Needed::of(&range, &mut bound)).transpose()?;
     if let Some(end) = range.as_ref().and_then(|range| range.end.clone()) {
         let some = Expr::binary(BinaryOp::Max, count.min(end), Expr::int(0));
         count = bind(l, "needed", some, &mut r.out);

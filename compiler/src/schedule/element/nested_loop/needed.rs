@@ -2,10 +2,11 @@
 
 use super::lanes::{Lanes, assign, read};
 use super::tree::Tile;
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::element::lower::{Lower, Region, bind};
+use crate::schedule::element::lower::Lower;
 use crate::schedule::facts::needed_range::NeededRange;
 
 /// The range of the elements that are needed, in the code of an element.
@@ -19,15 +20,10 @@ pub struct Needed {
 }
 
 impl Needed {
-    /// Computes the bounds.
-    pub(in crate::schedule) fn of(l: &mut Lower, range: &NeededRange, r: &mut Region) -> Result<Needed> {
-        let mut bound = |n| -> Result<Expr> {
-            let value = l.value(n, r)?.0;
-            Ok(bind(l, "bound", value, &mut r.out))
-        };
-        let first = range.first.map(&mut bound).transpose()?;
-        let end = range.end.map(&mut bound).transpose()?;
-        Ok(Needed { first, end, otherwise: range.otherwise })
+    /// Returns the range, given the code of a bound.
+    pub fn of(range: &NeededRange, mut bound: impl FnMut(NodeId) -> Result<Expr>) -> Result<Needed> {
+        let [first, end] = [range.first, range.end].map(|n| n.map(&mut bound).transpose());
+        Ok(Needed { first: first?, end: end?, otherwise: range.otherwise })
     }
 
     /// Returns whether a tile of `left` elements from index `base` on has elements that are needed.
