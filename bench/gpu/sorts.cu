@@ -1,4 +1,5 @@
-// Times of CUB's radix sorts on one GPU, in ms, as lines of JSON: the peers of `sort_keys_u32`, `sort_keys_f32`, `sort_keys_f64` and `sort_pairs` of `torch_groups.py`.
+// Times of CUB's radix sorts on one GPU, in ms, as lines of JSON: the peers of `sort_keys_u32`, `sort_keys_f32`,
+// `sort_keys_f64` and `sort_pairs` of `torch_groups.py`.
 //
 //     nvcc -O3 -std=c++17 -arch=native sorts.cu -o sorts && ./sorts
 #include <algorithm>

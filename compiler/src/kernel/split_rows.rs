@@ -124,8 +124,7 @@ struct Own<'a> {
 /// A row of a split in which divisions are looked for.
 struct Row<'a> {
     split: &'a Split,
-    /// Its number.
-    number: Reg,
+    piece: Piece,
     /// The registers of `let`s whose values are not the same in the whole row.
     varying: HashSet<Reg>,
 }
@@ -181,7 +180,7 @@ impl<'a> Own<'a> {
         if let Some(row) = row
             && row.split.is(self, BinaryOp::Div, e)
         {
-            return Expr::Reg(row.number);
+            return Expr::Reg(row.piece.row);
         }
         match e {
             Expr::Reg(r) => match self.set.get(r) {
@@ -260,10 +259,10 @@ impl Split {
         let piece = Piece { row, column, at };
         let quotient = |op| Expr::binary(op, first.clone(), self.divisor.clone());
         let own = Own::of(c, body);
-        let in_row = Row { split: self, number: row, varying: own.varying_of(body, Some(self)) };
+        let in_row = Row { split: self, piece, varying: own.varying_of(body, Some(self)) };
         let (mut inner, mut before) = (body.to_vec(), Vec::new());
         for s in &mut inner {
-            self.replace(k, (&own, &in_row), s, piece, &mut before);
+            in_row.replace(k, &own, s, &mut before);
         }
         let mut renaming = Renaming::default();
         let whole = vec![Stmt::For(c, Expr::Reg(at), Expr::Reg(end), inner)];
@@ -290,32 +289,27 @@ impl Split {
             Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(at), hi.clone()), of_piece),
         ]
     }
+}
 
-    /// Replaces the quotients and remainders of a statement. Other divisions that are the same in the whole piece are
+impl Row<'_> {
+    /// Replaces the quotients and remainders of a statement. Other divisions that are the same in the whole row are
     /// computed in `before`, ahead of the loop over columns.
-    fn replace(
-        &self,
-        k: &mut Kernel,
-        facts: (&Own, &Row),
-        s: &mut Stmt,
-        piece: Piece,
-        before: &mut Vec<Stmt>,
-    ) {
-        s.expressions_mut(&mut |e| self.expr(k, facts, e, piece, before));
+    fn replace(&self, k: &mut Kernel, own: &Own, s: &mut Stmt, before: &mut Vec<Stmt>) {
+        s.expressions_mut(&mut |e| self.expr(k, own, e, before));
         for s in s.blocks_mut().flatten() {
-            self.replace(k, facts, s, piece, before);
+            self.replace(k, own, s, before);
         }
     }
 
-    fn expr(&self, k: &mut Kernel, facts: (&Own, &Row), e: &mut Expr, piece: Piece, before: &mut Vec<Stmt>) {
-        let (own, row) = facts;
+    fn expr(&self, k: &mut Kernel, own: &Own, e: &mut Expr, before: &mut Vec<Stmt>) {
         if let Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), ..) = *e {
-            if self.is(own, op, e) {
-                let column = Expr::Reg(piece.column).plus(Expr::Reg(own.counter).minus(Expr::Reg(piece.at)));
-                *e = if op == BinaryOp::Div { Expr::Reg(piece.row) } else { column };
+            let Piece { row, column, at } = self.piece;
+            if self.split.is(own, op, e) {
+                let column = Expr::Reg(column).plus(Expr::Reg(own.counter).minus(Expr::Reg(at)));
+                *e = if op == BinaryOp::Div { Expr::Reg(row) } else { column };
                 return;
             }
-            let value = if k.ty(e) == Ty::I64 { own.outside(e, Some(row)) } else { None };
+            let value = if k.ty(e) == Ty::I64 { own.outside(e, Some(self)) } else { None };
             if let Some(value) = value {
                 let r = k.reg("same", Ty::I64);
                 before.push(Stmt::Let(r, value, Default::default()));
@@ -323,6 +317,6 @@ impl Split {
                 return;
             }
         }
-        e.children_mut(|child| self.expr(k, facts, child, piece, before));
+        e.children_mut(|child| self.expr(k, own, child, before));
     }
 }

@@ -133,7 +133,8 @@ private:
             if (std::strcmp(j.word, w.joins.front().word) != 0) return true;
         return false;
     }
-    /// Adds the shape rule of each operation by its own word, before those of the whole function. The map that has the rule is used by nobody.
+    /// Adds the shape rule of each operation by its own word, before those of the whole function. The map that has the
+    /// rule is used by nobody.
     void require_shapes(const waiting &w) {
         for (const joined &j : w.joins) {
             const column &low = columns_[j.low], &high = columns_[j.high];

@@ -61,7 +61,8 @@ pub fn emit(k: &Kernel) -> String {
     let body = k.main.as_deref().unwrap_or_default();
     parts::find_variables(body, &mut e.vars);
     parts::find_cast_to_floats(body, &mut e.cast_to_floats);
-    for line in dependent_launch::lines(k.capability()) {
+    let capability = k.capability();
+    for line in dependent_launch::lines(capability) {
         code!(e, "{line}");
     }
     e.parameters();
@@ -74,8 +75,8 @@ pub fn emit(k: &Kernel) -> String {
         "// {}, made by arraygpu {}\n.version {}\n.target sm_{}{}\n.address_size 64\n\n{}.visible .entry {}(\n",
         k.name,
         env!("CARGO_PKG_VERSION"),
-        ISA[usize::from(k.capability() > OLDEST_CAPABILITY)],
-        k.capability(),
+        ISA[usize::from(capability > OLDEST_CAPABILITY)],
+        capability,
         if e.multiplies_staged { "a" } else { "" },
         if e.shared.dynamic() > 0 {
             format!(".extern .shared .align {} .b8 {DYNAMIC}[];\n\n", e.shared.alignment)
